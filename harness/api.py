@@ -1,0 +1,249 @@
+"""What the command line and users' own loops call.
+
+    from harness import api
+
+    with api.open(device="cpu", trials=20) as judge:
+        record = judge.evaluate("1/87", "my_kernel.py")
+
+Owns opening and closing a judge; torch is imported only inside the functions that need one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.faults import UsageError
+from harness.judge.events import Listener
+from harness.record import environment, ranking, store
+from harness.record.ranking import Ranking
+from harness.record.schema import Record
+from harness.record.store import RunFolder
+from harness.spec import hardware, strict_yaml
+from harness.spec import problem as problems
+from harness.spec import solution as solutions
+from harness.spec.experiment import Experiment, Override, resolve
+from harness.spec.problem import BadProblem, Problem, Sized
+
+if TYPE_CHECKING:
+    from harness.judge.session import Session
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def silent(event: object) -> None:
+    """A listener that hears nothing."""
+
+
+class Judge:
+    """Judges solutions one by one; keeps its server, its device and the baseline between calls."""
+
+    def __init__(self, session: Session, experiment: Experiment, root: Path) -> None:
+        self._session, self._experiment, self._root = session, experiment, root
+        self._baselines: dict[tuple[str, str], Record] = {}
+
+    def evaluate(self, problem: str | Path, solution: str | Path) -> Record:
+        """One solution (a name or a file) on one problem; `UsageError` for a name unknown.
+
+        The baseline is evaluated before the first solution of a problem and kept.
+        """
+        from harness.sweep import plan
+
+        experiment = self._experiment.model_copy(
+            update={"problems": (str(problem),), "solutions": (str(solution),)}
+        )
+        on_gpu = self._session.device.type == "cuda"
+        made = plan.make(experiment, self._root, on_gpu=on_gpu)
+        if len(made.groups) != 1 or len(made.groups[0].others) > 1:
+            raise UsageError("evaluate", found=f"{made.count} evaluations", wanted="one")
+        group = made.groups[0]
+        if isinstance(group.problem, BadProblem):
+            return self._session.bad_problem(group.problem, group.baseline)
+        sized = self._session.fitting(group.sized)
+        baseline = self._baseline(sized, group.baseline)
+        if not group.others:
+            return baseline
+        return self._session.evaluate(sized, group.others[0], baseline)
+
+    def _baseline(self, sized: Sized, solution: solutions.Solution) -> Record:
+        key = (sized.source, solution.digest)
+        if key not in self._baselines:
+            self._baselines[key] = self._session.evaluate(sized, solution, None, is_baseline=True)
+        return self._baselines[key]
+
+
+@contextlib.contextmanager
+def open(  # noqa: A001 - the name that users call: api.open(...)
+    *, root: Path = ROOT, listener: Listener = silent, **options: Any
+) -> Iterator[Judge]:
+    """A judge with any key of the config as an option (`class` is spelled `asked`)."""
+    overrides = [
+        Override("class" if key == "asked" else key, value, "api.open")
+        for key, value in options.items()
+    ]
+    experiment = resolve(None, overrides, root).experiment
+    with _session(experiment, root, listener) as session:
+        yield Judge(session, experiment, root)
+
+
+@contextlib.contextmanager
+def _session(experiment: Experiment, root: Path, listener: Listener) -> Iterator[Session]:
+    from harness.judge.session import Session
+
+    device = choose_device(experiment.device)
+    with Session(experiment, device, root, listener) as session:
+        yield session
+
+
+def choose_device(asked: str) -> Any:
+    """The torch device that `asked` means; `UsageError` for one that is not there."""
+    import torch
+
+    count = torch.cuda.device_count()
+    if asked == "cpu" or (asked == "auto" and count == 0):
+        return torch.device("cpu")
+    index = int(asked.partition(":")[2] or 0)
+    if index >= count:
+        raise UsageError(
+            "--device",
+            found=asked,
+            wanted=f"one of {count} CUDA device(s)" if count else "cpu: torch sees no CUDA device",
+            remedy="see `run_eval.py run --device cpu`" if not count else None,
+        )
+    return torch.device("cuda", index)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run in its folder: iterate `records` to carry it out."""
+
+    folder: RunFolder
+    records: Iterator[Record]
+    notes: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def run(
+    experiment: Experiment, *, root: Path = ROOT, listener: Listener = silent, resume: str | None
+) -> Iterator[Running]:
+    """Plan, open the device and the run's folder; records come as they are written."""
+    from harness.judge.session import Session
+    from harness.sweep import local, plan
+
+    device = choose_device(experiment.device)
+    made = plan.make(experiment, root, on_gpu=device.type == "cuda")
+    folder = RunFolder.open(Path(resume)) if resume else None
+    with Session(experiment, device, root, listener) as session:
+        if folder is None:
+            folder = _new_folder(experiment, session, root)
+        kept = local.Done(folder.load().records if resume else ())
+        lane = local.Lane(session, made, _storing(folder), listener, kept)
+        yield Running(folder, lane.run(), (*made.notes, *folder.notes))
+
+
+def _storing(folder: RunFolder) -> Any:
+    def keep(record: Record) -> None:
+        folder.append(record)
+
+    return keep
+
+
+def _new_folder(experiment: Experiment, session: Session, root: Path) -> RunFolder:
+    out = Path(experiment.out)
+    return RunFolder.create(
+        out if out.is_absolute() else root / out,
+        session.run_id,
+        config=strict_yaml.dump(experiment.as_config()),
+        environment=environment.environment(str(session.device)),
+    )
+
+
+def leaderboard(
+    *,
+    root: Path = ROOT,
+    problem: str | None = None,
+    hardware_name: str | None = None,
+    accuracy: Any = None,
+) -> tuple[Ranking, tuple[str, ...]]:
+    """The ranking of every record under `results/`, and one line for each line refused."""
+    loaded = store.read_all([root / "results"])
+    records: Sequence[Record] = loaded.records
+    if problem is not None:
+        named = {(one.name, one.level, one.number) for one in problems.find(problem, root)}
+        records = [
+            one
+            for one in records
+            if (one.problem.name, one.problem.level, one.problem.number) in named
+        ]
+    if hardware_name is not None:
+        wanted = hardware_name.casefold()
+        records = [
+            one
+            for one in records
+            if ranking.hardware_name(one.environment.device).casefold().startswith(wanted)
+        ]
+    ranked = ranking.rank(records, loaded.events, now=datetime.now(UTC), accuracy=accuracy)
+    return ranked, loaded.problems
+
+
+def floor(
+    problem: str, *, size: str, class_: str, hardware_name: str | None, policy: str,
+    root: Path = ROOT,
+) -> Any:  # fmt: skip
+    """The floor of one problem at one size on one row of `hardware.yaml`, and its signature."""
+    from harness.floor.floor import floor as least
+    from harness.judge.reference import Reference, ReferenceFault
+    from harness.judge.signature import trace
+
+    row = hardware.find(hardware_name) if hardware_name else _this_hardware()
+    found = [one for one in problems.find(problem, root) if isinstance(one, Problem)]
+    if len(found) != 1:
+        raise UsageError("PROBLEM", found=f"{problem!r}, {len(found)} problems", wanted="one")
+    sized = problems.resize(found[0], size, {})
+    try:
+        signature = trace(Reference(sized, None)).signature
+    except ReferenceFault as fault:
+        raise UsageError(
+            str(found[0].path), found=fault.detail, wanted="a problem that runs"
+        ) from None
+    return sized, least(signature, row, policy=policy, precision=class_)
+
+
+def _this_hardware() -> hardware.Hardware:
+    names = environment.device_names()
+    row = hardware.of_device(names[0]) if names else None
+    if row is None:
+        raise UsageError(
+            "--hardware",
+            found=names[0] if names else "no GPU here",
+            wanted="a row of hardware.yaml",
+            remedy="name one; `run_eval.py list hardware` lists them",
+        )
+    return row
+
+
+def listing(what: str, *, root: Path = ROOT) -> Iterator[str]:
+    """One line for each problem, solution or row of hardware; executes none of them."""
+    if what == "hardware":
+        for row in hardware.everything():
+            yield f"{row.name}  {row.bandwidth_gbps:g} GB/s  {', '.join(row.devices)}"
+        return
+    for problem in problems.everything(root):
+        if isinstance(problem, BadProblem):
+            yield f"{problem.name}  cannot be read: {problem.detail}"
+        elif what == "problems":
+            sizes = ", ".join(["full", *problem.sidecar.sizes])
+            yield f"{_numbered(problem)}  {problem.name}  sizes: {sizes}"
+        else:
+            for one in solutions.of_problem(problem, root):
+                yield f"{_numbered(problem)}  {problem.name}  {one.name}  {one.backend}"
+
+
+def _numbered(problem: Problem) -> str:
+    if problem.level is None or problem.number is None:
+        return "-"
+    return f"{problem.level}/{problem.number}"

@@ -1,0 +1,132 @@
+"""What each precision class allows on each family of inputs, measured on this workload.
+
+Owns the native errors; the rule that turns them into budgets is `precision`, the truth `oracle`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from harness.judge import precision
+from harness.judge.compare import Accumulator, worst_of
+from harness.judge.families import DECIDING
+from harness.judge.oracle import Oracle, Tensors
+from harness.judge.precision import CLASSES, Budget, Errors
+
+NATIVE_CHUNKS = 2  # of a truth of many chunks: millions of elements, the same error as the rest
+# Where truth itself is fp32 (random forward) its own error cannot be measured; TF32 has 13 bits
+# of mantissa less, so its native error divided by 2^13 stands for it.
+FP32_FROM_TF32 = 2.0**-13
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output tensor of the workload."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def eps(self) -> float:
+        """Relative spacing of the dtype; integers and booleans have to be exact."""
+        return torch.finfo(self.dtype).eps if self.dtype.is_floating_point else 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.dtype.itemsize * int(torch.Size(self.shape).numel())
+
+
+@dataclass(frozen=True)
+class FamilyBudgets:
+    """Budgets by class on one family; `finite` is False where the reference is not, so it is out."""
+
+    budgets: dict[str, Budget]
+    finite: bool
+
+
+def is_small(outputs: tuple[Output, ...]) -> bool:
+    """Whether one call's error is a lucky draw: then several are pooled."""
+    return sum(torch.Size(one.shape).numel() for one in outputs) < precision.SMALL
+
+
+def measure(
+    oracle: Oracle,
+    outputs: tuple[Output, ...],
+    draw: Callable[[int], Tensors],
+    family: str,
+    *,
+    deciding: str = DECIDING,
+) -> FamilyBudgets:
+    """Native errors of every class over `draw(0)`, `draw(1)`, …, and the budgets that follow.
+
+    On the deciding family the native error is that of rounding; on the others the larger one of
+    rounding and truncating.
+    """
+    ways = ["fp32", *(f"r:{one}" for one in CLASSES[1:])]
+    if family != deciding:
+        ways += [f"t:{one}" for one in CLASSES[1:]]
+    errors: dict[str, list[Errors]] = {way: [] for way in ways}
+    finite = True
+    for number in range(precision.SMALL_DRAWS if is_small(outputs) else 1):
+        found = _one_draw(oracle, outputs, draw(number), ways)
+        finite &= found is not None
+        if found is None:
+            break
+        for way in ways:
+            errors[way].append(found[way])
+    if not finite:
+        return FamilyBudgets({}, finite=False)
+    eps = max((one.eps for one in outputs), default=0.0)
+    budgets = {}
+    for class_ in CLASSES:
+        own = ["fp32"] if class_ == "fp32" else [f"r:{class_}", f"t:{class_}"]
+        natives = [precision.pooled(errors[way]) for way in own if way in errors]
+        budgets[class_] = precision.budget(class_, natives, eps)
+    return FamilyBudgets(precision.nested(budgets), finite=True)
+
+
+def _one_draw(
+    oracle: Oracle, outputs: tuple[Output, ...], tensors: Tensors, ways: list[str]
+) -> dict[str, Errors] | None:
+    """Errors of each way on one draw, None where the reference or its fp32 run is not finite."""
+    out_bytes = sum(one.nbytes for one in outputs)
+    chunks = list(itertools.islice(oracle.chunks(tensors, out_bytes), NATIVE_CHUNKS))
+    gathered = {way: _accumulators(oracle, outputs, chunks) for way in ways}
+    for chunk in chunks:
+        truth = oracle.forward(chunk, 0)
+        if not all(bool(torch.isfinite(one).all()) for one in truth):
+            return None
+        for way in ways:
+            for one, leaf, true in zip(gathered[way], _run(oracle, chunk, way), truth, strict=True):
+                one.add(leaf, true)
+    found = {way: worst_of([one.errors() for one in gathered[way]]) for way in ways}
+    if oracle.kind == "fp32":
+        found["fp32"] = _fp32_from_tf32(found["r:tf32"])
+    return found if found["fp32"].masks_equal else None
+
+
+def _run(oracle: Oracle, chunk: Tensors, way: str) -> list[torch.Tensor]:
+    if way == "fp32":
+        return oracle.forward_fp32(chunk, 0)
+    return oracle.forward(chunk, 0, way)
+
+
+def _accumulators(
+    oracle: Oracle, outputs: tuple[Output, ...], chunks: list[Tensors]
+) -> list[Accumulator]:
+    """For what is really measured: of a truth in chunks only the first ones are."""
+    if oracle.split.axis is None:
+        return [Accumulator(one.shape, one.eps) for one in outputs]
+    cut = oracle.split.inputs[0]
+    length = sum(chunk[cut].shape[0] for chunk in chunks)
+    return [Accumulator((length, *one.shape[1:]), one.eps) for one in outputs]
+
+
+def _fp32_from_tf32(native: Errors) -> Errors:
+    rel_l2, max_abs, worst_block = (one * FP32_FROM_TF32 for one in native.metrics)
+    return Errors(rel_l2, max_abs, worst_block, native.peak, native.masks_equal, native.numel)

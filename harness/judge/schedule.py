@@ -1,0 +1,53 @@
+"""Which values each call gets, secretly drawn: families of the checks, of the timed blocks.
+
+The family that decides the class is never used only untimed: a kernel could be exact while it is
+classed and cheap while it is timed. Owns the plan; knows no worker.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+from harness.judge.families import DECIDING, DECLARED, STRESS
+
+BLOCK = 5  # trials on the same buffers
+DECIDING_SHARE = 0.3  # of the timed blocks
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """A few trials on one address set and one family."""
+
+    trials: int
+    set: int
+    family: str
+
+
+def check_families(checks: int, usable: tuple[str, ...], secret: int) -> tuple[str, ...]:
+    """The families of the untimed calls: the deciding one first, then a secret draw of the others.
+
+    `usable` are those on which the reference stays finite.
+    """
+    chosen = [DECIDING] if DECIDING in usable else [DECLARED]
+    others = [one for one in STRESS if one in usable]
+    random.Random(secret).shuffle(others)
+    return tuple((chosen + others)[:checks])
+
+
+def blocks(trials: int, sets: int, deciding: str, secret: int) -> tuple[BlockPlan, ...]:
+    """Blocks of `BLOCK` trials (the last may be shorter), a secret share of deciding family."""
+    count = math.ceil(trials / BLOCK)
+    draw = random.Random(secret)
+    share = max(1, round(DECIDING_SHARE * count)) if count > 1 else 0
+    special = set(draw.sample(range(count), share))
+    first = draw.randrange(sets)
+    return tuple(
+        BlockPlan(
+            trials=min(BLOCK, trials - BLOCK * number),
+            set=(first + number) % sets,
+            family=deciding if number in special else DECLARED,
+        )
+        for number in range(count)
+    )

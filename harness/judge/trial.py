@@ -1,0 +1,193 @@
+"""One trial, in the order that leaves a candidate nothing to cheat with.
+
+The judge fills the inputs in place with new values and poisons the output; flushes the L2; says go;
+the worker spins, records the start, calls, records the end, synchronises the device and seals; the
+judge reads secret elements and its own clock, copies every chunk once to private memory (those
+elements must still agree), and only then computes the truth, from inputs that it draws again from
+its seed. The call that is timed is the call that is checked.
+
+Owns the order; `steps` of each trial shows it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from harness import wire
+from harness.judge import replies
+from harness.judge.arena import Arena, Probe
+from harness.judge.compare import Accumulator, worst_of
+from harness.judge.precision import Errors
+from harness.judge.replies import CallReply
+from harness.judge.seeds import Seeds, derive
+from harness.judge.workload import Workload
+from harness.record.schema import Failed, Phase, Status
+from harness.sandbox.launch import Silence, Worker
+
+from harness.judge import verdicts  # isort: skip
+
+NS_PER_MS = 1e6
+
+
+@dataclass
+class Patience:
+    """What is left of a phase's deadline; only waiting for the worker uses it up."""
+
+    phase: Phase
+    total_s: float
+    left_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left_s = self.total_s
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call is to be: which buffers and values, and how it is queued."""
+
+    set: int
+    family: str
+    spin_ms: float
+    new_block: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call, answered and judged."""
+
+    family: str
+    device_ms: float
+    host_ms: float
+    tail_ms: float
+    wall_ms: float
+    took_ms: float
+    compiles: int
+    errors: Errors
+    steps: tuple[str, ...]
+
+
+class Desk:
+    """The judge's side of one worker: asks, waits, judges what was called."""
+
+    def __init__(self, worker: Worker, workload: Workload, arena: Arena, seeds: Seeds) -> None:
+        self.worker, self.workload, self.arena, self.seeds = worker, workload, arena, seeds
+        self.calls = 0
+
+    def ask(
+        self,
+        kind: type[replies.Kind],
+        request: dict[str, Any],
+        patience: Patience,
+        descriptors: tuple[int, ...] = (),
+    ) -> replies.Kind | Failed:
+        """One request and its parsed answer, or the verdict that its absence is."""
+        before = time.monotonic()
+        answer = self.worker.ask(request, before + patience.left_s, descriptors)
+        patience.left_s -= time.monotonic() - before
+        if isinstance(answer, Silence):
+            return self._silent(answer, patience)
+        try:
+            return replies.parse(kind, answer)
+        except wire.Malformed as error:
+            silence = Silence("protocol", error.reason, error.detail)
+            return self._silent(silence, patience)
+
+    def _silent(self, silence: Silence, patience: Patience) -> Failed:
+        log = self.worker.log_tail()
+        return verdicts.from_silence(silence, patience.phase, log, deadline_s=patience.total_s)
+
+    def trial(self, call: Call, patience: Patience) -> Trial | Failed:
+        """Fill, poison, flush, go, probe, private copy, truth."""
+        steps: list[str] = []
+        number, self.calls = self.calls, self.calls + 1
+        seed = derive(self.seeds.inputs, "call", number)
+        forward_seed = derive(self.seeds.forward, "call", number)
+        self.arena.fill(call.set, self.workload.inputs(seed, call.family))
+        steps.append("fill")
+        self.arena.poison()
+        steps.append("poison")
+        probe = self.arena.probe()
+        self.arena.flush()
+        steps.append("flush")
+        request = {
+            "op": "call",
+            "set": call.set,
+            "seed": f"{forward_seed:x}",
+            "spin_ms": call.spin_ms,
+            "new_block": call.new_block,
+        }
+        steps.append("go")
+        go = time.perf_counter_ns()
+        reply = self.ask(CallReply, request, patience)
+        probe.read()
+        wall_ms = (time.perf_counter_ns() - go) / NS_PER_MS
+        if isinstance(reply, Failed):
+            return reply
+        steps += [*reply.steps, "done", "probe"]
+        wrong = self._wrong(reply, patience)
+        if wrong is not None:
+            return wrong
+        errors = self._judged(probe, seed, forward_seed, call.family, steps)
+        if errors is None:
+            return _late(patience)
+        return Trial(
+            family=call.family,
+            device_ms=reply.device_ms,
+            host_ms=reply.host_ms,
+            tail_ms=reply.tail_ms,
+            wall_ms=wall_ms,
+            took_ms=reply.took_ms,
+            compiles=reply.compiles,
+            errors=errors,
+            steps=tuple(steps),
+        )
+
+    def _wrong(self, reply: CallReply, patience: Patience) -> Failed | None:
+        if reply.fault is not None:
+            return verdicts.from_fault(reply.fault, patience.phase, self.worker.log_tail())
+        if reply.mismatch is not None:
+            return verdicts.from_mismatch(reply.mismatch, patience.phase)
+        return None
+
+    def _judged(
+        self, probe: Probe, seed: int, forward_seed: int, family: str, steps: list[str]
+    ) -> Errors | None:
+        """Errors of the sealed output; None if it changed after the answer."""
+        oracle = self.workload.oracle
+        tensors = self.workload.inputs(seed, family)
+        out_bytes = self.workload.sizes.outputs
+        sums = [Accumulator(one.shape, one.eps) for one in self.workload.outputs]
+        row = 0
+        for chunk in oracle.chunks(tensors, out_bytes):
+            rows = chunk[oracle.split.inputs[0]].shape[0] if oracle.split.inputs else None
+            private = self._private(row, rows)
+            steps.append("copy")
+            for leaf, copied in enumerate(private):
+                per_row = copied.numel() // rows if rows else 0
+                if not probe.agrees(leaf, copied, row * per_row):
+                    return None
+            truth = oracle.forward(chunk, forward_seed)
+            steps.append("truth")
+            for one, copied, true in zip(sums, private, truth, strict=True):
+                one.add(copied, true)
+            row += rows or 0
+        steps.append("compare")
+        return worst_of([one.errors() for one in sums])
+
+    def _private(self, row: int, rows: int | None) -> list[torch.Tensor]:
+        if rows is None:
+            return [one.tensor.clone() for one in self.arena.output]
+        return [one.tensor[row : row + rows].clone() for one in self.arena.output]
+
+
+def _late(patience: Patience) -> Failed:
+    return verdicts.failed(
+        Status.SUSPECTED_REWARD_HACK,
+        patience.phase,
+        "output_changed_after_answer",
+        "the output was still being written after the worker had answered that it was done",
+    )

@@ -1,0 +1,24 @@
+"""One measuring run at a time per device, by a file lock that dies with its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def device_lock(device: str, on_wait: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of `device` (a UUID or a name); `on_wait` is told once if another run has it."""
+    name = "".join(one if one.isalnum() else "-" for one in device)
+    path = Path(tempfile.gettempdir()) / f"kernel-eval-{os.getuid()}-{name}.lock"
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait(f"another run is measuring on {device}; waiting for it to end")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,132 @@
+"""What a run is to evaluate, in order, with every name looked up before anything runs.
+
+Owns the choice of sizes and solutions. Whatever the user named wrongly is refused here, before the
+first second is spent; whatever is wrong inside a file is left to its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.faults import UsageError
+from harness.spec import problem as problems
+from harness.spec import solution as solutions
+from harness.spec.experiment import Experiment
+from harness.spec.problem import BadProblem, Problem, Sized
+from harness.spec.sidecar import AUTO, FULL
+from harness.spec.solution import Solution
+
+SMOKE = "smoke"
+Fits = Callable[[Sized], bool]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One workload's evaluations: the baseline first, then the others.
+
+    `sized` is what to run, in the order of preference: the first that fits the device is taken.
+    """
+
+    problem: Problem | BadProblem
+    sized: tuple[Sized, ...]
+    baseline: Solution
+    others: tuple[Solution, ...]
+
+    @property
+    def count(self) -> int:
+        """Evaluations."""
+        return 1 if isinstance(self.problem, BadProblem) else 1 + len(self.others)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Groups in the order of the config, and what had to be said while making them."""
+
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """Evaluations of the whole run."""
+        return sum(group.count for group in self.groups)
+
+
+def make(experiment: Experiment, root: Path, *, on_gpu: bool) -> Plan:
+    """Look everything up; raises `UsageError` for a name that stands for nothing."""
+    notes: list[str] = []
+    groups: list[Group] = []
+    for query in experiment.problems:
+        for found in problems.find(query, root):
+            baseline, others = _chosen(experiment, found, root, notes)
+            if isinstance(found, BadProblem):
+                groups.append(Group(found, (), baseline, ()))
+                continue
+            groups += [
+                Group(found, _sizes(experiment, found, size, on_gpu=on_gpu), baseline, others)
+                for size in experiment.sizes
+            ]
+    return Plan(tuple(groups), tuple(notes))
+
+
+def _sizes(
+    experiment: Experiment, problem: Problem, size: str, *, on_gpu: bool
+) -> tuple[Sized, ...]:
+    names = [size]
+    if size == AUTO:
+        small = [SMOKE] if SMOKE in problem.sidecar.sizes else []
+        names = [FULL, *small] if on_gpu else [*small, FULL]
+    return tuple(problems.resize(problem, name, experiment.axes) for name in names)
+
+
+def _chosen(
+    experiment: Experiment, problem: Problem | BadProblem, root: Path, notes: list[str]
+) -> tuple[Solution, tuple[Solution, ...]]:
+    """The baseline, and the solutions that are to be held against it."""
+    own = solutions.of_problem(problem, root)
+    named = _named(experiment, problem, root, own, notes)
+    baseline = _baseline(experiment.baseline, problem, root, own)
+    others = [one for one in named if one.digest != baseline.digest or one.name != baseline.name]
+    return baseline, tuple({(one.name, one.digest): one for one in others}.values())
+
+
+def _named(
+    experiment: Experiment,
+    problem: Problem | BadProblem,
+    root: Path,
+    own: tuple[Solution, ...],
+    notes: list[str],
+) -> list[Solution]:
+    """As asked for. The default list is problem 87's: another problem gives all that it has."""
+    names = {one.name for one in own}
+    if not experiment.solutions_explicit and not names.issuperset(experiment.solutions):
+        return list(own)
+    found: list[Solution] = []
+    several = len(experiment.problems) > 1
+    for query in experiment.solutions:
+        try:
+            found += solutions.find(query, problem, root)
+        except UsageError:
+            if query == experiment.baseline and query not in names:
+                continue  # the problem's own Model stands in for it
+            if not several:
+                raise
+            notes.append(f"{problem.name}: no solution {query!r} here; left out")
+    return found
+
+
+def _baseline(
+    name: str, problem: Problem | BadProblem, root: Path, own: tuple[Solution, ...]
+) -> Solution:
+    if isinstance(problem, BadProblem):
+        text = problem.source
+        return Solution(name, None, text, "other", problem.reference_digest)
+    if name == "eager" and name not in {one.name for one in own}:
+        return solutions.reference_as_solution(problem)
+    found = solutions.find(name, problem, root, where="baseline")
+    if len(found) != 1:
+        raise UsageError(
+            "baseline", found=f"{name!r}, {len(found)} solutions", wanted="one solution"
+        )
+    return found[0]
