@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.faults import UsageError
-from harness.judge.events import Listener
+from harness.judge.events import Listener, Note
 from harness.record import environment, ranking, store
 from harness.record.ranking import Ranking
 from harness.record.schema import Record
@@ -62,9 +62,9 @@ class Judge:
             raise UsageError("evaluate", found=f"{made.count} evaluations", wanted="one")
         group = made.groups[0]
         if isinstance(group.problem, BadProblem):
-            return self._session.bad_problem(group.problem, group.baseline)
+            return self._session.bad_problem(group.problem, group.baseline(group.problem))
         sized = self._session.fitting(group.sized)
-        baseline = self._baseline(sized, group.baseline)
+        baseline = self._baseline(sized, group.baseline(sized))
         if not group.others:
             return baseline
         return self._session.evaluate(sized, group.others[0], baseline)
@@ -77,9 +77,7 @@ class Judge:
 
 
 @contextlib.contextmanager
-def open(  # noqa: A001 - the name that users call: api.open(...)
-    *, root: Path = ROOT, listener: Listener = silent, **options: Any
-) -> Iterator[Judge]:
+def open(*, root: Path = ROOT, listener: Listener = silent, **options: Any) -> Iterator[Judge]:
     """A judge with any key of the config as an option (`class` is spelled `asked`)."""
     overrides = [
         Override("class" if key == "asked" else key, value, "api.open")
@@ -141,13 +139,15 @@ def run(
         if folder is None:
             folder = _new_folder(experiment, session, root)
         kept = local.Done(folder.load().records if resume else ())
-        lane = local.Lane(session, made, _storing(folder), listener, kept)
+        lane = local.Lane(session, made, _storing(folder, listener), listener, kept)
         yield Running(folder, lane.run(), (*made.notes, *folder.notes))
 
 
-def _storing(folder: RunFolder) -> Any:
+def _storing(folder: RunFolder, listener: Listener) -> Any:
     def keep(record: Record) -> None:
-        folder.append(record)
+        repaired = folder.append(record)
+        if repaired is not None:
+            listener(Note(repaired))
 
     return keep
 
@@ -196,6 +196,8 @@ def floor(
 ) -> Any:  # fmt: skip
     """The floor of one problem at one size on one row of `hardware.yaml`, and its signature."""
     from harness.floor.floor import floor as least
+    from harness.floor.floor import precision_named
+    from harness.floor.traffic import policy_named
     from harness.judge.reference import Reference, ReferenceFault
     from harness.judge.signature import trace
 
@@ -210,7 +212,9 @@ def floor(
         raise UsageError(
             str(found[0].path), found=fault.detail, wanted="a problem that runs"
         ) from None
-    return sized, least(signature, row, policy=policy, precision=class_)
+    return sized, least(
+        signature, row, policy=policy_named(policy), precision=precision_named(class_)
+    )
 
 
 def _this_hardware() -> hardware.Hardware:

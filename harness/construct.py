@@ -39,9 +39,9 @@ def _constant(tensor: torch.Tensor, val: float) -> torch.Tensor:
 
 def _running_stats(self: _NormBase) -> None:
     if self.track_running_stats:
-        _draw_around(self.running_mean, 0.0)  # type: ignore[arg-type]
-        _draw_around(self.running_var, 1.0)  # type: ignore[arg-type]
-        self.num_batches_tracked.zero_()  # type: ignore[union-attr,operator]
+        _draw_around(self.running_mean, 0.0)
+        _draw_around(self.running_var, 1.0)
+        self.num_batches_tracked.zero_()
 
 
 _REPLACED: tuple[tuple[Any, str, Callable[..., Any]], ...] = (

@@ -1,4 +1,4 @@
-"""The two ways in which the harness itself refuses; a candidate's failures are values, not these."""
+"""The two ways in which the harness itself refuses; a candidate's failures are values instead."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """Bytes of the elements, without padding."""
-        return self.numel * self.torch_dtype.itemsize
+        return self.numel * int(self.torch_dtype.itemsize)
 
     def over(self, raw: torch.Tensor) -> torch.Tensor:
         """`raw` (uint8, at least `nbytes`) seen as this tensor."""

@@ -45,7 +45,7 @@ def _refuse_constant(text: str) -> None:
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of one datagram; `ValueError` for NaN and for a message over 64 KiB (our own bug)."""
+    """The bytes of one datagram; `ValueError` for NaN or over 64 KiB (a bug of ours)."""
     payload = json.dumps(message, allow_nan=False, separators=(",", ":")).encode()
     if len(payload) > MAX_BYTES:
         raise ValueError(f"message of {len(payload)} bytes is over {MAX_BYTES}")

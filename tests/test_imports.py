@@ -123,5 +123,3 @@ def test_listing_and_publishing_never_import_torch(module):
     code = f"import sys, {module}; assert 'torch' not in sys.modules, 'torch'"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=ROOT)
-
-

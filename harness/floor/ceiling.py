@@ -24,7 +24,7 @@ class Ceiling:
 
 
 def measure_cpu() -> Ceiling:
-    """A copy by all of torch's threads, the median of `REPEATS` after one that touches the pages."""
+    """A copy by all of torch's threads: the median of `REPEATS` after one that touches pages."""
     source = torch.ones(BYTES // 4, dtype=torch.float32)
     target = torch.empty_like(source)
     target.copy_(source)

@@ -7,13 +7,16 @@ reached, and whether a tensor must be read as a whole is taken on trust.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
+from harness.faults import UsageError
 from harness.floor.traffic import Policy, Traffic, traffic
 from harness.spec.hardware import Hardware, Peaks
+from harness.spec.nearest import nearest
 from harness.spec.tensor import Signature
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16"]
+PRECISIONS: tuple[str, ...] = get_args(Precision)
 Bound = Literal["memory", "compute"]
 
 TF32_PARTS = 3  # products of TF32 parts that reach fp32 (two parts each, the smallest left out)
@@ -40,6 +43,16 @@ class Floor:
     hardware: str | None
     source: str
     assumptions: tuple[str, ...]
+
+
+def precision_named(name: str, *, where: str = "--class") -> Precision:
+    """Return the class of that name, `auto` being tf32; UsageError with the nearest one."""
+    if name == "auto":
+        return "tf32"  # what fp32 problems are asked for, as eager itself computes in TF32
+    if name not in PRECISIONS:
+        remedy = nearest(name, PRECISIONS)
+        raise UsageError(where, found=repr(name), wanted="a class", remedy=remedy)
+    return cast("Precision", name)
 
 
 def floor(

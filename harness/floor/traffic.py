@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
+from harness.faults import UsageError
+from harness.spec.nearest import nearest
 from harness.spec.tensor import Signature, TensorSpec
 
 Policy = Literal["complete-v2", "headroom-v1"]
@@ -27,6 +29,13 @@ class Traffic:
     bytes: int
     flops: int
     parts: Mapping[str, int]
+
+
+def policy_named(name: str, *, where: str = "--policy") -> Policy:
+    """Return the policy of that name, or raise UsageError with the nearest one."""
+    if name not in POLICIES:
+        raise UsageError(where, found=repr(name), wanted="a policy", remedy=nearest(name, POLICIES))
+    return cast("Policy", name)
 
 
 def traffic(signature: Signature, policy: Policy = "complete-v2") -> Traffic:

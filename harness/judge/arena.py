@@ -65,9 +65,7 @@ class Arena:
             for _ in range(sets):
                 self.sets.append([])
                 for layout in workload.layouts:
-                    self.sets[-1].append(
-                        SharedTensor(layout, self.device, read_only=not writable)
-                    )
+                    self.sets[-1].append(SharedTensor(layout, self.device, read_only=not writable))
             for one in workload.outputs:
                 self.output.append(
                     SharedTensor(_contiguous(one.shape, one.dtype), self.device, read_only=False)

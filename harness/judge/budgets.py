@@ -6,6 +6,7 @@ Owns the native errors; the rule that turns them into budgets is `precision`, th
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -38,12 +39,12 @@ class Output:
     @property
     def nbytes(self) -> int:
         """Bytes."""
-        return self.dtype.itemsize * int(torch.Size(self.shape).numel())
+        return int(self.dtype.itemsize) * math.prod(self.shape)
 
 
 @dataclass(frozen=True)
 class FamilyBudgets:
-    """Budgets by class on one family; `finite` is False where the reference is not, so it is out."""
+    """Budgets by class on one family; out where the reference is not `finite` on it."""
 
     budgets: dict[str, Budget]
     finite: bool
@@ -51,7 +52,7 @@ class FamilyBudgets:
 
 def is_small(outputs: tuple[Output, ...]) -> bool:
     """Whether one call's error is a lucky draw: then several are pooled."""
-    return sum(torch.Size(one.shape).numel() for one in outputs) < precision.SMALL
+    return sum(math.prod(one.shape) for one in outputs) < precision.SMALL
 
 
 def measure(

@@ -22,7 +22,7 @@ POISON = 0xFF  # as bytes: NaN in every floating type, -1 in every signed intege
 
 
 class SharedTensor:
-    """One tensor in a buffer of its own; the judge always may write, the worker if not read_only."""
+    """One tensor in a buffer of its own; the worker may write it only if not `read_only`."""
 
     def __init__(self, layout: Layout, device: torch.device, *, read_only: bool) -> None:
         self.layout = layout

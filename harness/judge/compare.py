@@ -79,9 +79,7 @@ class Accumulator:
             others = [one for one in range(rank) if one != axis]
             parts = error.sum(others), size.sum(others)
             held = self._slabs.get(axis)
-            self._slabs[axis] = (
-                parts if held is None else (held[0] + parts[0], held[1] + parts[1])
-            )
+            self._slabs[axis] = parts if held is None else (held[0] + parts[0], held[1] + parts[1])
 
     def errors(self) -> Errors:
         """The three metrics over all chunks so far."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.judge import families, precision, schedule
 from harness.judge import evaluation as stages
+from harness.judge import families, precision, schedule
 from harness.judge.clocks import Agreement, Overhead
 from harness.judge.evaluation import Findings
 from harness.judge.workload import Workload
@@ -52,7 +52,7 @@ def protocol(cache: str) -> ProtocolSection:
 
 
 def harness_section(root: Path) -> HarnessSection:
-    """Which harness judged: its commit and whether files differ from it, null outside a checkout."""
+    """Which harness judged: its commit, and whether files differ from it."""
     commit = _git(root, "rev-parse", "HEAD")
     status = _git(root, "status", "--porcelain", "--untracked-files=no")
     dirty = None if commit is None or status is None else bool(status)

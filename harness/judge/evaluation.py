@@ -12,17 +12,17 @@ from typing import Any
 
 import torch
 
+from harness.faults import HarnessFault
 from harness.judge import schedule, verdicts, weights
 from harness.judge.arena import Arena
 from harness.judge.events import Listener, PhaseStarted, TrialDone
 from harness.judge.families import DECLARED, STRESS
-from harness.judge.precision import Ledger
+from harness.judge.precision import METRICS, Ledger
 from harness.judge.reference import ReferenceFault, take_apart
 from harness.judge.replies import BuildReply, OpenReply, PrepareReply, ReportReply, StageReply
 from harness.judge.seeds import Seeds, derive
 from harness.judge.trial import Call, Desk, Patience, Trial
 from harness.judge.workload import Workload
-from harness.faults import HarnessFault
 from harness.record.environment import Telemetry
 from harness.record.schema import Failed, Phase, Status
 from harness.sandbox.launch import Server, ServerDied, Worker
@@ -199,7 +199,7 @@ class Evaluation:
     def _load_weights(self, matched: weights.Matched, patience: Patience) -> Failed | None:
         shared = weights.share(self.workload.model, self.workload.device)
         try:
-            request = {"op": "weights", "names": list(matched.names)}
+            request: dict[str, Any] = {"op": "weights", "names": list(matched.names)}
             request["tensors"] = [one.spec() for one in shared]
             return self._stage(request, patience, tuple(one.descriptor for one in shared))
         finally:
@@ -254,7 +254,7 @@ class Evaluation:
         ledger.add(trial.errors, budgets)
         if call.family not in self.findings.families:
             self.findings.families.append(call.family)
-        for name in ("rel_l2", "max_abs", "worst_block"):
+        for name in METRICS:
             found = getattr(trial.errors, name)
             self.findings.worst[name] = max(self.findings.worst.get(name, 0.0), found)
         if ledger.hopeless(self.asked.class_):
@@ -262,26 +262,11 @@ class Evaluation:
         return trial
 
     def _incorrect(self, trial: Trial, phase: Phase) -> Failed:
-        asked = self.asked.class_
+        asked, unmatched = self.asked.class_, self.findings.unmatched
         allowed = self.workload.budgets(trial.family).budgets[asked]
-        evidence: dict[str, Any] = {"family": trial.family, "class": asked}
-        evidence["errors"] = dict(zip(("rel_l2", "max_abs", "worst_block"),
-                                      trial.errors.metrics, strict=True))  # fmt: skip
-        evidence["budget"] = dict(zip(("rel_l2", "max_abs", "worst_block"),
-                                      allowed.metrics, strict=True))  # fmt: skip
-        evidence["finite_masks_equal"] = trial.errors.masks_equal
-        reason = "outside_budget" if trial.errors.masks_equal else "not_finite"
-        if self.findings.unmatched is not None:
-            reason = "weights_unmatched"
-            evidence["weights"] = self.findings.unmatched
-        detail = (
-            f"relative L2 error {trial.errors.rel_l2:.2e} on {trial.family} inputs, class {asked} "
-            f"allows {allowed.rel_l2:.2e}; worst block {trial.errors.worst_block:.2e} of "
-            f"{allowed.worst_block:.2e}"
+        return verdicts.incorrect(
+            trial.errors, allowed, phase, family=trial.family, class_=asked, unmatched=unmatched
         )
-        if not trial.errors.masks_equal:
-            detail = f"NaN or Inf where the reference is finite, on {trial.family} inputs"
-        return verdicts.failed(Status.INCORRECT_NUMERICAL, phase, reason, detail, evidence)
 
     def _check(self, patience: Patience) -> Failed | None:
         """Untimed calls on secretly chosen families of values."""

@@ -18,7 +18,9 @@ DECIDING = "zero_mean"
 
 
 def _signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    coin = torch.empty(x.shape, dtype=torch.int8, device=x.device).random_(0, 2, generator=generator)
+    coin = torch.empty(x.shape, dtype=torch.int8, device=x.device).random_(
+        0, 2, generator=generator
+    )
     return x * (coin * 2 - 1).to(x.dtype)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import torch
 
 from harness.floor import ceiling
-from harness.floor.floor import Floor, floor, floor_from_ceiling, impossible_ms
+from harness.floor.floor import Floor, floor, floor_from_ceiling, impossible_ms, precision_named
+from harness.floor.traffic import Policy
 from harness.spec import hardware
 from harness.spec.tensor import Signature
 
-POLICY = "complete-v2"
+POLICY: Policy = "complete-v2"
 
 
 class Floors:
@@ -29,8 +30,8 @@ class Floors:
                 self._row = self._row.model_copy(update={"l2_bytes": cache})
             else:
                 tell(
-                    f"no floor: {name!r} is not in {hardware.SPELLED}; add a row with its datasheet's "
-                    "bandwidth and peaks"
+                    f"no floor: {name!r} is not in {hardware.SPELLED}; "
+                    "add a row with its datasheet's bandwidth and peaks"
                 )
 
     def of(self, signature: Signature, class_: str) -> Floor | None:
@@ -38,7 +39,7 @@ class Floors:
         if self._device.type == "cuda":
             if self._row is None:
                 return None
-            return floor(signature, self._row, policy=POLICY, precision=class_)
+            return floor(signature, self._row, policy=POLICY, precision=precision_named(class_))
         if self._measured is None:
             self._measured = ceiling.measure_cpu()
         measured = self._measured

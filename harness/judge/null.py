@@ -25,7 +25,7 @@ from harness.sandbox.launch import Server, Worker
 TRIALS = 20  # the median of so many; the noise is their p95
 DEADLINE_S = 120.0
 
-SOURCE = '''
+SOURCE = """
 import torch
 
 
@@ -48,7 +48,7 @@ def build(structure, made):
     if kind == "dict":
         return {key: build(part, made) for key, part in parts}
     return {"list": list, "tuple": tuple}[kind](build(part, made) for part in parts)
-'''
+"""
 
 
 def arguments(structure: Any, outputs: Sequence[Output]) -> list[Any]:

@@ -1,6 +1,7 @@
 """The truth: the reference in fp64, in chunks where that gives the same bits as the whole.
 
-Owns how truth is computed, also with operands rounded to a class; knows no budgets. Truth for inputs is computed only after the answer to them has arrived.
+Owns how truth is computed, also with operands rounded to a class; knows no budgets. Truth for
+inputs is computed only after the answer to them has arrived.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Oracle:
         self._models: dict[str, nn.Module] = {}
 
     def _model(self, way: str) -> nn.Module:
-        """The model with its state in fp64, rounded first as `way` ("", "r:tf32", "t:bf16") says."""
+        """The model, state in fp64, rounded first as `way` ("", "r:tf32", "t:bf16") says."""
         if way not in self._models:
             model = copy.deepcopy(self._plain)
             with torch.no_grad():
@@ -183,6 +184,5 @@ def _cut(split: Split, tensors: Tensors, step: int) -> Iterator[Tensors]:
     batch = tensors[split.inputs[0]].shape[0]
     for start in range(0, batch, step):
         yield tuple(
-            one[start : start + step] if i in split.inputs else one
-            for i, one in enumerate(tensors)
+            one[start : start + step] if i in split.inputs else one for i, one in enumerate(tensors)
         )

@@ -152,6 +152,6 @@ class Reference:
 def seeded(seed: int) -> Iterator[None]:
     """Every generator that a problem may draw from, seeded; the judge keeps no state in them."""
     random.seed(seed)
-    np.random.seed(seed % (1 << 32))  # noqa: NPY002 - the legacy generator is what problems use
+    np.random.seed(seed % (1 << 32))
     torch.manual_seed(seed)
     yield

@@ -58,7 +58,9 @@ class Session:
         if device.type == "cuda":
             torch.cuda.set_device(device)
             self._uuid: str | None = str(torch.cuda.get_device_properties(device).uuid)
-            self._kept.enter_context(device_lock(str(self._uuid), lambda text: listener(Note(text))))
+            self._kept.enter_context(
+                device_lock(str(self._uuid), lambda text: listener(Note(text)))
+            )
         else:
             self._uuid = None
         self._filing = Filing(experiment, device, self._uuid, root, self.run_id)
@@ -80,7 +82,12 @@ class Session:
     # -- what is asked ---------------------------------------------------------------------------
 
     def evaluate(
-        self, sized: Sized, solution: Solution, baseline: Record | None, *, is_baseline: bool = False
+        self,
+        sized: Sized,
+        solution: Solution,
+        baseline: Record | None,
+        *,
+        is_baseline: bool = False,
     ) -> Record:
         """One evaluation, a fault of the harness retried once; the record is not yet stored."""
         started = datetime.now(UTC)
@@ -176,9 +183,7 @@ class Session:
         if key not in self._workloads:
             smoke = _smoke_of(sized)
             self._workloads.clear()  # one workload's weights and budgets at a time
-            self._workloads[key] = Workload(
-                sized, dtype, self.device, smoke, Seeds.fresh().weights
-            )
+            self._workloads[key] = Workload(sized, dtype, self.device, smoke, Seeds.fresh().weights)
         return self._workloads[key]
 
     def _load(self, workload: Workload) -> None:
@@ -261,7 +266,7 @@ class Session:
         )
 
     def _last_questions(self, outcome: Outcome, findings: Findings) -> Failed | Passed:
-        """Right so far: are there enough trials, do the clocks agree, is the time possible?"""
+        """Right so far; now whether trials suffice, clocks agree and the time is possible."""
         wanted, trials = self.experiment.trials, findings.trials
         if len(trials) < wanted:
             return verdicts.failed(

@@ -30,14 +30,16 @@ FACTORIES = (
 
 
 RANDOM = frozenset(
-    "torch." + name
-    for name in "rand randn randint randperm rand_like randn_like normal bernoulli multinomial "
-    "dropout alpha_dropout feature_dropout rrelu gumbel_softmax".split()
-)
+    f"torch.{name}"
+    for name in (
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "normal", "bernoulli",
+        "multinomial", "dropout", "alpha_dropout", "feature_dropout", "rrelu", "gumbel_softmax",
+    )
+)  # fmt: skip
 
 
-class _Factories(TorchFunctionMode):
-    """Notes which functions that make values were called; a dropout that is switched off is none."""
+class _Factories(TorchFunctionMode):  # type: ignore[misc]  # torch is not followed
+    """Notes which functions that make values were called; a dropout switched off is none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,9 +113,7 @@ def workload_digest(sized: Sized, dtype: str, signature: Signature) -> str:
         "axes": {name: _plain(value) for name, value in sized.axes.items()},
         "init": {name: _plain(value) for name, value in sized.init.items()},
         "dtype": dtype,
-        "inputs": [
-            {"shape": list(one.shape), "dtype": one.dtype} for one in signature.inputs
-        ],
+        "inputs": [{"shape": list(one.shape), "dtype": one.dtype} for one in signature.inputs],
         "generators": list(signature.generators),
     }
     return "sha256:" + hashlib.sha256(rfc8785.dumps(identity)).hexdigest()

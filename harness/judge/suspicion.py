@@ -18,8 +18,8 @@ from harness.judge.families import DECLARED
 from harness.judge.trial import Trial
 from harness.record.schema import Failed, Phase, Status
 
-# Two families of values must take the same time: what is beyond this share and beyond the spread of
-# the blocks is a kernel that looks at its input. A CPU's blocks differ by more than a GPU's.
+# Two families of values must take the same time: what is beyond this share and beyond the spread
+# of the blocks is a kernel that looks at its input. A CPU's blocks differ by more than a GPU's.
 FAMILY_SHARE = {"cuda": 0.05, "cpu": 0.5}
 RESAMPLES = 400
 
@@ -29,8 +29,9 @@ def disagreeing_clocks(agreed: Agreement) -> Failed | None:
     if agreed.reason is None:
         return None
     detail = (
-        f"device {agreed.device_ms:.3f} ms, wall {agreed.wall_ms:.3f} ms, {agreed.excess_ms:.3f} ms "
-        f"of it unexplained where {agreed.window_ms:.3f} ms may be, tail {agreed.tail_ms:.3f} ms"
+        f"device {agreed.device_ms:.3f} ms, wall {agreed.wall_ms:.3f} ms, "
+        f"{agreed.excess_ms:.3f} ms of it unexplained where {agreed.window_ms:.3f} ms may be, "
+        f"tail {agreed.tail_ms:.3f} ms"
     )
     evidence = {
         "device_ms": agreed.device_ms,
@@ -39,9 +40,7 @@ def disagreeing_clocks(agreed: Agreement) -> Failed | None:
         "excess_ms": agreed.excess_ms,
         "window_ms": agreed.window_ms,
     }
-    return verdicts.failed(
-        Status.INCOMPLETE_EVIDENCE, Phase.TIME, agreed.reason, detail, evidence
-    )
+    return verdicts.failed(Status.INCOMPLETE_EVIDENCE, Phase.TIME, agreed.reason, detail, evidence)
 
 
 def below_floor(median_ms: float, least_ms: float | None, floor: Floor) -> Failed | None:

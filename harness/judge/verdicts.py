@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.judge.precision import METRICS, Budget, Errors
 from harness.judge.reference import ReferenceFault
 from harness.judge.replies import Fault, MismatchReply
 from harness.record.schema import Failed, Phase, Status
@@ -53,15 +54,45 @@ def from_mismatch(mismatch: MismatchReply, phase: Phase) -> Failed:
     return failed(status, phase, mismatch.reason, detail, evidence)
 
 
+def incorrect(
+    errors: Errors,
+    allowed: Budget,
+    phase: Phase,
+    *,
+    family: str,
+    class_: str,
+    unmatched: str | None,
+) -> Failed:
+    """The output is outside what the class allows; `unmatched` says which weights had no match."""
+    evidence: dict[str, Any] = {
+        "family": family,
+        "class": class_,
+        "errors": dict(zip(METRICS, errors.metrics, strict=True)),
+        "budget": dict(zip(METRICS, allowed.metrics, strict=True)),
+        "finite_masks_equal": errors.masks_equal,
+    }
+    detail = (
+        f"relative L2 error {errors.rel_l2:.2e} on {family} inputs, class {class_} allows "
+        f"{allowed.rel_l2:.2e}; worst element {errors.max_abs:.2e} of {allowed.max_abs:.2e}, "
+        f"worst block {errors.worst_block:.2e} of {allowed.worst_block:.2e}"
+    )
+    reason = "outside_budget"
+    if not errors.masks_equal:
+        reason = "not_finite"
+        detail = f"NaN or Inf where the reference is finite, or the reverse, on {family} inputs"
+    if unmatched is not None:
+        reason, evidence["weights"] = "weights_unmatched", unmatched
+        detail = f"wrong without the reference's weights: {unmatched}"
+    return failed(Status.INCORRECT_NUMERICAL, phase, reason, detail, evidence)
+
+
 def from_silence(silence: Silence, phase: Phase, log: str, *, deadline_s: float) -> Failed:
     """No answer came."""
     if silence.kind == "timeout":
         detail = f"no answer within {deadline_s:g} s in phase {phase.value}"
         return failed(Status.TIMEOUT, phase, f"{phase.value}_deadline", detail, _log(log))
     if silence.kind == "protocol":
-        return failed(
-            Status.POLICY_VIOLATION, phase, silence.reason, silence.detail, _log(log)
-        )
+        return failed(Status.POLICY_VIOLATION, phase, silence.reason, silence.detail, _log(log))
     assert silence.death is not None
     evidence = {"exit": silence.death.exit, "signal": silence.death.signal} | _log(log)
     words = describe(silence.death)

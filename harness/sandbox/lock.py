@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def device_lock(device: str, on_wait: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of `device` (a UUID or a name); `on_wait` is told once if another run has it."""
+    """Hold the lock of `device` (a UUID or a name); `on_wait` is told if another run has it."""
     name = "".join(one if one.isalnum() else "-" for one in device)
     path = Path(tempfile.gettempdir()) / f"kernel-eval-{os.getuid()}-{name}.lock"
     with path.open("a") as file:

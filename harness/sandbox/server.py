@@ -8,6 +8,7 @@ whatever a worker leaves behind; knows nothing of problems, candidates or verdic
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -22,7 +23,9 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 38, 36
 HARNESS_EXIT = 70  # the worker's own code failed, outside the candidate (sysexits' EX_SOFTWARE)
-SWEEP_S = 2.0  # killing all descendants takes 0.1 to 5 ms; longer means one forks faster than we kill
+SWEEP_S = (
+    2.0  # killing all descendants takes 0.1 to 5 ms; longer means one forks faster than we kill
+)
 # In the order of their imports. The package is a stand-in without a path: nothing else of the
 # harness can be imported through it.
 PRELOADED = (
@@ -142,15 +145,11 @@ class Server:
             os.killpg(pid, signal.SIGKILL)
         how = self._peek(pid)
         others = [one for one in children() if one not in self.workers and alive(one)]
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         os.waitpid(pid, 0)
-        try:
+        with contextlib.suppress(KeyError):  # its death was told already
             poller.unregister(pidfd)
-        except KeyError:
-            pass  # its death was told already
         os.close(pidfd)
         del self.workers[pid]
         swept = self._sweep()

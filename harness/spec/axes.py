@@ -132,6 +132,8 @@ def _bindings(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     for walrus in _walruses(statement):
         if isinstance(walrus.target, ast.Name):
             yield walrus.target.id, walrus.value
+    for target, value in _headed(statement):
+        yield from _paired(target, _opaque(value))
     match statement:
         case ast.Assign(targets=targets, value=value):
             for target in targets:
@@ -140,6 +142,17 @@ def _bindings(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
             yield from _paired(target, value)
         case ast.AugAssign(target=ast.Name(id=name), op=sign, value=value):
             yield name, ast.BinOp(left=ast.Name(id=name, ctx=ast.Load()), op=sign, right=value)
+
+
+def _headed(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the targets that the head of a loop or a `with` assigns, and from what."""
+    match statement:
+        case ast.For(target=target, iter=value):
+            return [(target, value)]
+        case ast.With(items=items):
+            return [(i.optional_vars, i.context_expr) for i in items if i.optional_vars is not None]
+        case _:
+            return []
 
 
 def _walruses(statement: ast.stmt) -> Iterator[ast.NamedExpr]:

@@ -68,7 +68,7 @@ class Settings(StrictModel):
     axes: dict[str, Setting] = Field(
         default_factory=dict, validation_alias="set", serialization_alias="set"
     )
-    dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
+    dtype: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
     asked: Literal["auto", "fp32", "tf32", "fp16", "bf16"] = Field(
         default="auto", validation_alias="class", serialization_alias="class"
     )

@@ -271,7 +271,7 @@ def resize(
     """
     chosen = _size(problem, size)
     declared = axes(problem.source)
-    beside_it = f"{problem.path.with_suffix('.yaml').name}: sizes.{size}"
+    beside_it = f"{_sidecar_place(problem)}: sizes.{size}"
     asked = fitting(declared, chosen.axes, f"{beside_it}.axes")
     asked |= fitting(declared, overrides, where)
     changed = {name: value for name, value in asked.items() if not _same(declared[name], value)}
@@ -298,6 +298,10 @@ def _size(problem: Problem, size: str) -> Size:
     raise UsageError("--size", found=repr(size), wanted=wanted, remedy=remedy)
 
 
+def _sidecar_place(problem: Problem) -> str:
+    return shortest(problem.path.with_suffix(".yaml"), Path.cwd())
+
+
 def _same(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
@@ -311,7 +315,7 @@ def declared_tensors(sized: Sized) -> Declared | None:
     tensors = sized.problem.sidecar.tensors
     if tensors is None or not tensors.inputs:
         return None
-    where = f"{sized.problem.path.with_suffix('.yaml').name}: tensors"
+    where = f"{_sidecar_place(sized.problem)}: tensors"
     inputs = tuple(_tensor(tensor, sized.axes, where) for tensor in tensors.inputs)
     outputs = tuple(_tensor(tensor, sized.axes, where) for tensor in tensors.outputs)
     return Declared(inputs, outputs, tuple(tensor.generator for tensor in tensors.inputs))

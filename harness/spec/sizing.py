@@ -79,10 +79,9 @@ def _of_type(value: object, kind: type, wanted: str) -> object:
 
 def _whole(declared: int, value: object) -> int:
     """A length that is declared positive stays positive; an index or a padding may be anything."""
-    least = 1 if declared >= 1 else -BIGGEST_INT + 1
-    wanted = "a whole number" + (
-        f" of at least 1, as the declared {declared}" if least == 1 else ""
-    )
+    least, wanted = -BIGGEST_INT + 1, "a whole number"
+    if declared >= 1:
+        least, wanted = 1, f"a whole number of at least 1, like the declared {declared}"
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise _Misfit(wanted)
     if value >= BIGGEST_INT:

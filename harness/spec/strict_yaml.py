@@ -68,8 +68,8 @@ def read_text(path: Path, where: str) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(where, found=f"byte {error.start}", wanted="text in UTF-8") from None
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise UsageError(where, found=reason.lower(), wanted="a readable file") from None
+        reason = "a folder" if path.is_dir() else (error.strerror or type(error).__name__).lower()
+        raise UsageError(where, found=reason, wanted="a readable file") from None
 
 
 class _Reader:

@@ -59,13 +59,15 @@ class Lane:
         """Every record of the plan, stored before it is given; old ones of a resumed run too."""
         for group in self._plan.groups:
             if isinstance(group.problem, BadProblem):
-                yield self._filed(self._session.bad_problem(group.problem, group.baseline))
+                yield self._filed(
+                    self._session.bad_problem(group.problem, group.baseline(group.problem))
+                )
                 continue
             yield from self._group(group)
 
     def _group(self, group: Group) -> Iterator[Record]:
         sized = self._session.fitting(group.sized)
-        baseline = self._one(sized, group.baseline, None, is_baseline=True)
+        baseline = self._one(sized, group.baseline(sized), None, is_baseline=True)
         yield baseline
         if baseline.verdict.status is Status.INVALID_REFERENCE:
             if group.others:

@@ -27,12 +27,21 @@ class Group:
     """One workload's evaluations: the baseline first, then the others.
 
     `sized` is what to run, in the order of preference: the first that fits the device is taken.
+    `named_baseline` is None where the problem's own Model is the baseline.
     """
 
     problem: Problem | BadProblem
     sized: tuple[Sized, ...]
-    baseline: Solution
+    named_baseline: Solution | None
     others: tuple[Solution, ...]
+
+    def baseline(self, sized: Sized | BadProblem) -> Solution:
+        """The baseline at one size: a Model that reads an axis itself has to read this size's."""
+        if self.named_baseline is not None:
+            return self.named_baseline
+        if isinstance(sized, BadProblem):
+            return Solution("eager", None, sized.source, "other", sized.reference_digest)
+        return solutions.reference_as_solution(sized)
 
     @property
     def count(self) -> int:
@@ -82,12 +91,12 @@ def _sizes(
 
 def _chosen(
     experiment: Experiment, problem: Problem | BadProblem, root: Path, notes: list[str]
-) -> tuple[Solution, tuple[Solution, ...]]:
-    """The baseline, and the solutions that are to be held against it."""
+) -> tuple[Solution | None, tuple[Solution, ...]]:
+    """The baseline (None: the problem's own Model), and the solutions that are to be held against it."""
     own = solutions.of_problem(problem, root)
     named = _named(experiment, problem, root, own, notes)
     baseline = _baseline(experiment.baseline, problem, root, own)
-    others = [one for one in named if one.digest != baseline.digest or one.name != baseline.name]
+    others = [one for one in named if baseline is None or not _same(one, baseline)]
     return baseline, tuple({(one.name, one.digest): one for one in others}.values())
 
 
@@ -118,15 +127,18 @@ def _named(
 
 def _baseline(
     name: str, problem: Problem | BadProblem, root: Path, own: tuple[Solution, ...]
-) -> Solution:
+) -> Solution | None:
     if isinstance(problem, BadProblem):
-        text = problem.source
-        return Solution(name, None, text, "other", problem.reference_digest)
+        return None
     if name == "eager" and name not in {one.name for one in own}:
-        return solutions.reference_as_solution(problem)
+        return None
     found = solutions.find(name, problem, root, where="baseline")
     if len(found) != 1:
         raise UsageError(
             "baseline", found=f"{name!r}, {len(found)} solutions", wanted="one solution"
         )
     return found[0]
+
+
+def _same(one: Solution, other: Solution) -> bool:
+    return one.digest == other.digest and one.name == other.name

@@ -1,8 +1,8 @@
 """The worker's stopwatch: time from the call of a candidate to the end of all its work.
 
-Everything that it uses is taken from torch before the candidate is imported, so replacing attributes
-of `torch` afterwards changes nothing. Code that rewrites torch's own memory can still forge these
-numbers: that is why the judge holds a wall clock of its own and believes neither alone.
+Everything that it uses is taken from torch before the candidate is imported, so replacing
+attributes of `torch` afterwards changes nothing. Code that rewrites torch's own memory can still
+forge these numbers: that is why the judge holds a wall clock of its own and believes neither alone.
 
 Known biases: the event pair itself adds 2 to 5 µs; a call whose launch takes longer than the spin
 is host-bound and its launch time is counted (`host_ms` beside it shows this).
@@ -34,9 +34,9 @@ class Times:
 class Stopwatch(Protocol):
     """Times one call and returns what it gave; `steps` gets the name of each step as it is done."""
 
-    def time(
-        self, call: Callable[[], Any], spin_ms: float, steps: list[str]
-    ) -> tuple[Any, Times]: ...
+    def time(self, call: Callable[[], Any], spin_ms: float, steps: list[str]) -> tuple[Any, Times]:
+        """What `call` gave, and how long it took behind a spin of `spin_ms`."""
+        ...
 
 
 class HostStopwatch:

@@ -149,9 +149,7 @@ class Worker:
         def once() -> Any:
             with torch.no_grad():
                 model = self.model
-                return self.stopwatch.time(
-                    lambda: model(*arguments), request["spin_ms"], steps
-                )
+                return self.stopwatch.time(lambda: model(*arguments), request["spin_ms"], steps)
 
         timed, fault = candidate.attempt(once)
         if fault:

@@ -109,7 +109,7 @@ def seal(
     shared: Sequence[torch.Tensor],
     device_type: str,
 ) -> None:
-    """Copy the returned tensors into the shared output, or raise `Mismatch` naming the first fault."""
+    """Copy the returned tensors into the shared output, or raise `Mismatch` at the first fault."""
     with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
         leaves = flatten(found, structure)
         for leaf, wanted in zip(leaves, layouts, strict=True):

@@ -230,32 +230,38 @@ def test_an_unknown_axis_names_those_that_exist(root):
 @pytest.mark.parametrize(
     ("sidecar", "said"),
     [
-        (
-            "sizes: {small: {axes: {heigth: 4}}}",
-            "7_mixing.yaml: sizes.small.axes: heigth: found an",
-        ),
-        ("sizes: {small: {axes: {height: 0}}}", "7_mixing.yaml: sizes.small.axes: height: found 0"),
-        ("sizes: {small: {init: {bais: true}}}", "7_mixing.yaml: sizes.small.init: bais: found no"),
+        ("axes: {heigth: 4}", "sizes.small.axes: heigth: found an unknown axis; did you mean"),
+        ("axes: {height: 0}", "sizes.small.axes: height: found 0; wanted a whole number of at"),
+        ("init: {bais: true}", "sizes.small.init: bais: found no argument of Model's constructor"),
     ],
 )
 def test_a_size_that_does_not_fit_the_module_is_the_sidecars_fault(root, sidecar, said):
-    (root / "problems/level1/7_mixing.yaml").write_text(sidecar)
+    path = root / "problems/level1/7_mixing.yaml"
+    path.write_text(f"sizes: {{small: {{{sidecar}}}}}")
     with pytest.raises(UsageError) as refused:
         problems.resize(one("7", root), "small", {})
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(f"{path}: {said}")
 
 
-def test_an_axis_that_a_loop_assigns_cannot_be_set_silently(root):
+@pytest.mark.parametrize("assigned", ["for n in range(3): pass", "with lock() as n: pass"])
+def test_an_axis_that_no_assignment_sets_last_is_never_set_silently(root, assigned):
     path = root / "problems/level1/30_odd.py"
-    path.write_text(
-        "class Model: pass\nn = 1\nfor n in range(3): pass\nfor i in (1,):\n    k = i\n"
-    )
+    path.write_text(f"class Model: pass\nn = 1\n{assigned}\n")
     found = one("30", root)
-    assert isinstance(problems.axes(found.source)["k"], SourceText)
-    assert "k" not in problems.resize(found, "full", {}).axes
-    namespace = {}
-    exec(problems.resize(found, "full", {"k": 9}).source, namespace)
-    assert namespace["k"] == 9
+    assert "n" not in problems.resize(found, "full", {}).axes
+    with pytest.raises(UsageError) as refused:
+        problems.resize(found, "full", {"n": 9})
+    assert str(refused.value) == (
+        "--set: n: found 9, which does not reach it; wanted an axis that 30_odd.py assigns plainly"
+    )
+
+
+def test_a_value_that_only_running_tells_can_be_set_and_is_then_known(root):
+    path = root / "problems/level1/30_odd.py"
+    path.write_text("class Model: pass\nn = config().size\nm = n * 2\n")
+    found = one("30", root)
+    assert problems.axes(found.source)["n"] == SourceText("config().size")
+    assert problems.resize(found, "full", {"n": 9}).axes == {"n": 9, "m": 18}
 
 
 def test_declared_tensors_follow_the_axes(root):

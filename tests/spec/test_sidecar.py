@@ -24,7 +24,7 @@ def test_every_key_is_optional(tmp_path):
         ("sizes: [smoke]", "sizes: found ['smoke']; wanted a mapping"),
         (
             "sizes: {smoke: {axis: {}}}",
-            "sizes.smoke.axis: found an unknown key; did you mean 'axes'",
+            "sizes.smoke.axis: found an unknown key; did you mean",
         ),
         ("sizes: {smoke: {axes: {n: null}}}", "sizes.smoke.axes.n: found nothing; wanted a number"),
         ("sizes: {smoke: {axes: {n: {}}}}", "sizes.smoke.axes.n: found an empty mapping; wanted a"),
@@ -32,7 +32,7 @@ def test_every_key_is_optional(tmp_path):
         ("sizes: {full: {axes: {n: 1}}}", "sizes: found a mapping; wanted full without axes"),
         (
             "tensors: {inputs: [{name: x}]}",
-            "tensors.inputs.0.dtype: found nothing; wanted this key",
+            "tensors.inputs.0.dtype: found nothing; wanted this",
         ),
         (
             "tensors: {inputs: [{name: x, dtype: fp32, shape: []}]}",

@@ -131,5 +131,5 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, content, said):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(UsageError, match="is a directory"):
+    with pytest.raises(UsageError, match="found a folder; wanted a readable file"):
         strict_yaml.load_mapping(tmp_path)
