@@ -54,7 +54,11 @@ class Judge:
         from harness.sweep import plan
 
         experiment = self._experiment.model_copy(
-            update={"problems": (str(problem),), "solutions": (str(solution),)}
+            update={
+                "problems": (str(problem),),
+                "solutions": (str(solution),),
+                "solutions_explicit": True,
+            }
         )
         on_gpu = self._session.device.type == "cuda"
         made = plan.make(experiment, self._root, on_gpu=on_gpu)

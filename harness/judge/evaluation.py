@@ -82,6 +82,7 @@ class Evaluation:
         self.asked, self.seeds = asked, seeds
         self.findings = Findings()
         self.findings.ledger = Ledger(small=workload.small)
+        self._phase = Phase.LOAD
         self.desk: Desk
 
     def run(self, server: Server, arena: Arena, *, seeded_only: bool) -> Failed | None:
@@ -94,7 +95,7 @@ class Evaluation:
             failed = self._phases(arena, seeded_only=seeded_only)
             orderly = failed is None
         except ServerDied as error:
-            return _server_died(error)
+            return _server_died(error, self._phase)
         finally:
             left = self._close(worker, orderly=orderly)
         return failed or left
@@ -103,7 +104,7 @@ class Evaluation:
         try:
             ended = worker.close(orderly=orderly)
         except ServerDied as error:
-            return _server_died(error)
+            return _server_died(error, self._phase)
         if orderly and ended.left:
             return verdicts.failed(
                 Status.POLICY_VIOLATION,
@@ -124,6 +125,7 @@ class Evaluation:
         )
         for phase, stage in stages:
             deadline = float(getattr(self.asked.experiment.deadlines_s, phase.value))
+            self._phase = phase
             self.asked.listener(PhaseStarted(self.name, phase.value, deadline))
             failed = stage(Patience(phase, deadline))
             if failed is not None:
@@ -331,10 +333,10 @@ class Evaluation:
         return None
 
 
-def _server_died(error: ServerDied) -> Failed:
+def _server_died(error: ServerDied, phase: Phase) -> Failed:
     return verdicts.failed(
         Status.POLICY_VIOLATION,
-        Phase.TIME,
+        phase,
         "fork_server_ended",
         "the fork server ended while this candidate ran: it was killed from inside, or for memory",
         {"log": str(error)},

@@ -18,7 +18,7 @@ import torch
 from harness.faults import HarnessFault
 from harness.judge import clocks, dossier, null, oracle, suspicion, verdicts
 from harness.judge.arena import Arena
-from harness.judge.clocks import Agreement, Overhead
+from harness.judge.clocks import Overhead
 from harness.judge.evaluation import Asked, Evaluation, Findings
 from harness.judge.events import Listener, Note
 from harness.judge.filing import Filing, Outcome
@@ -96,9 +96,9 @@ class Session:
             try:
                 outcome = self._outcome(sized, solution, seeds)
                 break
-            except (HarnessFault, torch.OutOfMemoryError, MemoryError) as error:
+            except (HarnessFault, ServerDied, torch.OutOfMemoryError, MemoryError) as error:
                 self._forget_servers()
-                if attempt == 2 or not isinstance(error, HarnessFault):
+                if attempt == 2 or isinstance(error, torch.OutOfMemoryError | MemoryError):
                     outcome = Outcome(_our_fault(error))
                     break
                 self.listener(Note(f"retrying {solution.name}: {error}"))
@@ -219,8 +219,7 @@ class Session:
         )
         findings = evaluation.findings
         if findings.trials:
-            outcome.over = self._overhead(workload)
-            outcome.agreement = self._agreement(evaluation, outcome.over)
+            self._agree(outcome, workload, findings)
         asked = self.asked(workload)
         outcome.floor = self._floors.of(workload.signature, findings.reached(asked) or asked)
         if failed is None:
@@ -247,23 +246,32 @@ class Session:
     def _telemetry(self) -> environment.Telemetry | None:
         return environment.telemetry(str(self.device), self._uuid)
 
-    def _overhead(self, workload: Workload) -> Overhead:
+    def _overhead(self, workload: Workload, *, again: bool = False) -> Overhead:
         key = id(workload)
-        if key not in self._overheads:
+        if key not in self._overheads or again:
             with contextlib.closing(Arena(workload)) as arena:
                 self._overheads[key] = null.measure(workload, arena, self._server(False))
         return self._overheads[key]
 
-    def _agreement(self, evaluation: Evaluation, over: Overhead) -> Agreement:
-        trials = evaluation.findings.trials
-        return clocks.agreement(
-            [one.device_ms for one in trials],
-            [one.wall_ms for one in trials],
-            [one.tail_ms for one in trials],
-            over,
-            spin_ms=evaluation.findings.spin_ms,
-            kind=self.device.type,
-        )
+    def _agree(self, outcome: Outcome, workload: Workload, findings: Findings) -> None:
+        """Compare the clocks; where they disagree, the overhead is measured again first.
+
+        A machine may have become busier since: the null solution is ours, so a candidate gains
+        nothing by it.
+        """
+        for again in (False, True):
+            outcome.over = self._overhead(workload, again=again)
+            outcome.agreement = clocks.agreement(
+                [
+                    clocks.Reading(one.device_ms, one.wall_ms, one.tail_ms)
+                    for one in findings.trials
+                ],
+                outcome.over,
+                spin_ms=findings.spin_ms,
+                kind=self.device.type,
+            )
+            if outcome.agreement.reason is None:
+                return
 
     def _last_questions(self, outcome: Outcome, findings: Findings) -> Failed | Passed:
         """Right so far; now whether trials suffice, clocks agree and the time is possible."""

@@ -74,7 +74,11 @@ class Server:
                 start_new_session=True,
             )  # fmt: skip
         theirs.close()
-        self.facts = self._await_ready()
+        try:
+            self.facts = self._await_ready()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:

@@ -93,22 +93,23 @@ class Server:
         poller = select.poll()
         poller.register(self.control, select.POLLIN)
         while True:
-            for descriptor, _ in poller.poll():
-                if descriptor != self.control.fileno():
-                    poller.unregister(descriptor)
-                    self._tell_death(descriptor)
-                    continue
-                try:
-                    request, fds = self.wire.receive(self.control)
-                except self.wire.Closed:
-                    self._end_all()
-                    return
-                if request["op"] == "spawn":
-                    pid = self._spawn(request, fds)
-                    poller.register(self.workers[pid], select.POLLIN)
-                    self.wire.send(self.control, {"spawned": pid})
-                else:
-                    self._end(request["pid"], poller, orderly=request["orderly"])
+            # One event at a time: handling one may close the descriptor of the next.
+            descriptor, _ = poller.poll()[0]
+            if descriptor != self.control.fileno():
+                poller.unregister(descriptor)
+                self._tell_death(descriptor)
+                continue
+            try:
+                request, fds = self.wire.receive(self.control)
+            except self.wire.Closed:
+                self._end_all()
+                return
+            if request["op"] == "spawn":
+                pid = self._spawn(request, fds)
+                poller.register(self.workers[pid], select.POLLIN)
+                self.wire.send(self.control, {"spawned": pid})
+            else:
+                self._end(request["pid"], poller, orderly=request["orderly"])
 
     def _tell_death(self, pidfd: int) -> None:
         pid = next(pid for pid, fd in self.workers.items() if fd == pidfd)

@@ -30,7 +30,7 @@ _plain = (torch.Tensor, torch.nn.Parameter)
 MAX_DEPTH = 8  # deeper than any reference nests, and an end for a list that contains itself
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen: Python writes the traceback into an exception
 class Mismatch(Exception):
     """The returned object is not of the reference's kind; `reason` is a stable id."""
 
