@@ -26,7 +26,7 @@ setup: $(READY)
 $(READY): $(PINS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wanted: Python 3.11 or later, found: " + sys.version.split()[0] + "; name another: make setup PYTHON=python3.12")'
 	@$(RUN) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-test.txt -c constraints.txt
+	$(RUN) -m pip install --disable-pip-version-check -r requirements.txt -r requirements-test.txt -c constraints.txt
 	@touch $@
 
 eval: setup

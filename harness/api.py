@@ -11,7 +11,8 @@ Owns opening and closing a judge; torch is imported only inside the functions th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.faults import UsageError
 from harness.judge.events import Listener, Note
-from harness.record import environment, ranking, store
+from harness.record import environment, ranking, selection, store
 from harness.record.ranking import Ranking
-from harness.record.schema import Record
+from harness.record.schema import Accuracy, Record
 from harness.record.store import RunFolder
 from harness.spec import hardware, strict_yaml
 from harness.spec import problem as problems
 from harness.spec import solution as solutions
-from harness.spec.experiment import Experiment, Override, resolve
+from harness.spec.experiment import Experiment, Override, Resolved, resolve
 from harness.spec.problem import BadProblem, Problem, Sized
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Judge:
     def __init__(self, session: Session, experiment: Experiment, root: Path) -> None:
         self._session, self._experiment, self._root = session, experiment, root
         self._baselines: dict[tuple[str, str], Record] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """End; a judge that is closed starts nothing any more."""
+        self._closed = True
 
     def evaluate(self, problem: str | Path, solution: str | Path) -> Record:
         """One solution (a name or a file) on one problem; `UsageError` for a name unknown.
@@ -53,6 +59,8 @@ class Judge:
         """
         from harness.sweep import plan
 
+        if self._closed:
+            raise UsageError("evaluate", found="a closed judge", wanted="a call inside `with`")
         experiment = self._experiment.model_copy(
             update={
                 "problems": (str(problem),),
@@ -63,7 +71,11 @@ class Judge:
         on_gpu = self._session.device.type == "cuda"
         made = plan.make(experiment, self._root, on_gpu=on_gpu)
         if len(made.groups) != 1 or len(made.groups[0].others) > 1:
-            raise UsageError("evaluate", found=f"{made.count} evaluations", wanted="one")
+            raise UsageError(
+                "evaluate",
+                found=f"{len(made.groups)} workloads, {made.count} evaluations",
+                wanted="one problem, one size and one solution",
+            )
         group = made.groups[0]
         if isinstance(group.problem, BadProblem):
             return self._session.bad_problem(group.problem, group.baseline(group.problem))
@@ -88,23 +100,18 @@ def open(*, root: Path = ROOT, listener: Listener = silent, **options: Any) -> I
         for key, value in options.items()
     ]
     experiment = resolve(None, overrides, root).experiment
-    with _session(experiment, root, listener) as session:
-        yield Judge(session, experiment, root)
-
-
-@contextlib.contextmanager
-def _session(experiment: Experiment, root: Path, listener: Listener) -> Iterator[Session]:
+    device = choose_device(experiment.device)
     from harness.judge.session import Session
 
-    device = choose_device(experiment.device)
     with Session(experiment, device, root, listener) as session:
-        yield session
+        judge = Judge(session, experiment, root)
+        with contextlib.closing(judge):
+            yield judge
 
 
 def choose_device(asked: str) -> Any:
     """The torch device that `asked` means; `UsageError` for one that is not there."""
-    import torch
-
+    torch = _torch()
     count = torch.cuda.device_count()
     if asked == "cpu" or (asked == "auto" and count == 0):
         return torch.device("cpu")
@@ -119,6 +126,20 @@ def choose_device(asked: str) -> Any:
     return torch.device("cuda", index)
 
 
+def _torch() -> Any:
+    """torch, or one line that says where to get it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise UsageError(
+            "torch",
+            found=f"{error} in {sys.executable}",
+            wanted="a Python that imports torch",
+            remedy="`make setup` makes one in .venv",
+        ) from None
+    return torch
+
+
 @dataclass(frozen=True)
 class Running:
     """A run in its folder: iterate `records` to carry it out."""
@@ -130,28 +151,59 @@ class Running:
 
 @contextlib.contextmanager
 def run(
-    experiment: Experiment, *, root: Path = ROOT, listener: Listener = silent, resume: str | None
+    experiment: Experiment,
+    *,
+    root: Path = ROOT,
+    listener: Listener = silent,
+    resume: Path | None = None,
 ) -> Iterator[Running]:
-    """Plan, open the device and the run's folder; records come as they are written."""
+    """Plan, open the device and the run's folder; records come as they are written.
+
+    `resume` is the folder of a run that was cut off: only what has no record there is evaluated.
+    """
+    device = choose_device(experiment.device)
     from harness.judge.session import Session
     from harness.sweep import local, plan
+    from harness.sweep.resume import Done
 
-    device = choose_device(experiment.device)
     made = plan.make(experiment, root, on_gpu=device.type == "cuda")
-    folder = RunFolder.open(Path(resume)) if resume else None
+    folder = RunFolder.open(resume) if resume is not None else None
     with Session(experiment, device, root, listener) as session:
         if folder is None:
             folder = _new_folder(experiment, session, root)
-        kept = local.Done(folder.load().records if resume else ())
-        lane = local.Lane(session, made, _storing(folder, listener), listener, kept)
-        yield Running(folder, lane.run(), (*made.notes, *folder.notes))
+        earlier = folder.load()
+        lane = local.Lane(
+            session, made, _storing(folder, listener), listener, Done(earlier.records)
+        )
+        notes = (*made.notes, *folder.notes, *store.once_a_file(earlier.problems))
+        yield Running(folder, lane.run(), notes)
 
 
-def _storing(folder: RunFolder, listener: Listener) -> Any:
-    def keep(record: Record) -> None:
-        repaired = folder.append(record)
+def settings(
+    config: Path | None,
+    options: Sequence[Override],
+    *,
+    root: Path = ROOT,
+    resume: str | None = None,
+) -> tuple[Resolved, Path | None]:
+    """What a run is asked for, and the folder to go on in where `resume` names one."""
+    if resume is None:
+        return resolve(config, options, root), None
+    from harness.sweep import resume as resuming
+
+    typed = [str(one.value) for one in options if one.key == "out"]
+    folder = resuming.find(resume, Path(typed[-1]) if typed else root / Experiment().out)
+    return resuming.settings(folder, config, options, root), folder
+
+
+def _storing(folder: RunFolder, listener: Listener) -> Callable[[Record], Record]:
+    def keep(record: Record) -> Record:
+        """Under the folder's run, which a resumed run goes on with."""
+        kept = record.model_copy(update={"run_id": folder.run_id})
+        repaired = folder.append(kept)
         if repaired is not None:
             listener(Note(repaired))
+        return kept
 
     return keep
 
@@ -171,27 +223,18 @@ def leaderboard(
     root: Path = ROOT,
     problem: str | None = None,
     hardware_name: str | None = None,
-    accuracy: Any = None,
+    accuracy: Accuracy | None = None,
 ) -> tuple[Ranking, tuple[str, ...]]:
-    """The ranking of every record under `results/`, and one line for each line refused."""
-    loaded = store.read_all([root / "results"])
+    """The ranking of every record under `results/`, and one line for each file refused."""
+    results = root / "results"
+    loaded = store.read_all([results] if results.is_dir() else [])
     records: Sequence[Record] = loaded.records
     if problem is not None:
-        named = {(one.name, one.level, one.number) for one in problems.find(problem, root)}
-        records = [
-            one
-            for one in records
-            if (one.problem.name, one.problem.level, one.problem.number) in named
-        ]
+        records = selection.of_problem(records, problem, root)
     if hardware_name is not None:
-        wanted = hardware_name.casefold()
-        records = [
-            one
-            for one in records
-            if ranking.hardware_name(one.environment.device).casefold().startswith(wanted)
-        ]
+        records = selection.on_hardware(records, hardware_name)
     ranked = ranking.rank(records, loaded.events, now=datetime.now(UTC), accuracy=accuracy)
-    return ranked, loaded.problems
+    return ranked, store.once_a_file(loaded.problems)
 
 
 def floor(
@@ -199,17 +242,19 @@ def floor(
     root: Path = ROOT,
 ) -> Any:  # fmt: skip
     """The floor of one problem at one size on one row of `hardware.yaml`, and its signature."""
+    named = problems.find(problem, root, where="PROBLEM")
+    found = [one for one in named if isinstance(one, Problem)]
+    if len(found) != 1:
+        raise UsageError("PROBLEM", found=f"{problem!r}, {len(found)} problems", wanted="one")
+    sized = problems.resize(found[0], size, {})
+    row = hardware.find(hardware_name) if hardware_name is not None else _this_hardware()
+    _torch()
     from harness.floor.floor import floor as least
     from harness.floor.floor import precision_named
     from harness.floor.traffic import policy_named
     from harness.judge.reference import Reference, ReferenceFault
     from harness.judge.signature import trace
 
-    row = hardware.find(hardware_name) if hardware_name else _this_hardware()
-    found = [one for one in problems.find(problem, root) if isinstance(one, Problem)]
-    if len(found) != 1:
-        raise UsageError("PROBLEM", found=f"{problem!r}, {len(found)} problems", wanted="one")
-    sized = problems.resize(found[0], size, {})
     try:
         signature = trace(Reference(sized, None)).signature
     except ReferenceFault as fault:

@@ -6,22 +6,27 @@ harness, 130 interrupted. Imports stay inside the commands, so that `--help` sta
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from harness.faults import HarnessFault, UsageError
+from harness.spec.nearest import nearest
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from harness.record.schema import Record
-    from harness.spec.experiment import Override
+    from harness.record.schema import Accuracy, Record
+    from harness.spec.experiment import Experiment, Override
 
 OK, NEGATIVE, USAGE, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
+PROGRAM = "run_eval.py"
 ROOT = Path(__file__).resolve().parent.parent
 Refused: Any = typer.BadParameter.__mro__[2]  # the base of all that the parser itself refuses
 
@@ -36,14 +41,21 @@ app = typer.Typer(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; every refusal is one line on stderr."""
-    command = typer.main.get_command(app)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without × or µ still gets the table
+            stream.reconfigure(errors="backslashreplace")
     try:
-        found = command.main(
-            args=list(arguments) if arguments is not None else None,
-            prog_name="run_eval.py",
-            standalone_mode=False,
-        )
-        return int(found or OK)
+        status = _guarded(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough
+        _stop_writing()
+        return OK
+    return status
+
+
+def _guarded(arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments)
     except typer.Exit as ended:
         return ended.exit_code
     except (typer.Abort, KeyboardInterrupt):
@@ -53,25 +65,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return USAGE
     except Refused as error:
-        _say(f"error: {_one_line(error)}")
+        from harness.publish.refusal import in_our_words
+
+        group = typer.main.get_command(app)
+        _say(f"error: {in_our_words(error, arguments, PROGRAM, group)}")
         return USAGE
-    except HarnessFault as error:
-        _say(f"harness fault: {error}")
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # ours to mend, and never the answer "no" that exit status 1 means
+        if not isinstance(error, HarnessFault):
+            traceback.print_exc()
+        _say(f"harness fault: {type(error).__name__}: {error}")
         return FAULT
-    except BrokenPipeError:  # `| head` has seen enough
-        sys.stderr.close()
-        return OK
 
 
-def _one_line(error: Any) -> str:
-    text = " ".join(str(error.format_message()).split())
-    possible = getattr(error, "possibilities", None)
-    near = f"; did you mean {', '.join(sorted(possible))}?" if possible else ""
-    return text if "ossible options" in text or "id you mean" in text else text + near
+def _dispatch(arguments: list[str]) -> int:
+    command: Any = typer.main.get_command(app)
+    first = next(iter(arguments), None)
+    if first is not None and (first[:1] != "-" or first == "-") and first not in command.commands:
+        remedy = nearest(first, command.commands)
+        raise UsageError(PROGRAM, found=repr(first), wanted="a command", remedy=remedy)
+    with command.make_context(PROGRAM, arguments) as context:
+        return int(command.invoke(context) or OK)
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - the one place that speaks without a console
+    shown = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    with contextlib.suppress(OSError):  # a closed stderr: the exit status still says it
+        print(shown, file=sys.stderr)  # noqa: T201 - the one place that speaks without a console
+
+
+def _stop_writing() -> None:
+    """Let the interpreter's own last flush go nowhere, where a reader has closed the pipe."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, sys.stderr.fileno())
 
 
 @app.callback(invoke_without_command=True)
@@ -80,9 +109,6 @@ def default(context: typer.Context) -> int | None:
     if context.invoked_subcommand is not None:
         return None
     return _run(None, [], resume=None, as_json=False, strict=False, show_config=False)
-
-
-Many = Annotated[list[str] | None, typer.Option()]
 
 
 @app.command()
@@ -137,41 +163,58 @@ def _run(
     strict: bool,
     show_config: bool,
 ) -> int:
-    from rich.console import Console
+    from harness import api
 
-    from harness.spec.experiment import resolve
-
-    resolved = resolve(config, options, ROOT)
+    resolved, folder = api.settings(config, options, root=ROOT, resume=resume)
     if show_config:
         for key, value, origin in resolved.lines():
             print(f"{key}: {value}  # {origin}")  # noqa: T201
         return OK
+    experiment = resolved.experiment
+    if resolved.origins["out"] in ("--out", "-o"):  # typed: as the shell would take it
+        experiment = experiment.model_copy(update={"out": str(Path(experiment.out).absolute())})
+    left = _Left(folder)
+    try:
+        _carry_out(experiment, left, as_json=as_json)
+    except (KeyboardInterrupt, BrokenPipeError) as stopped:
+        why = "interrupted" if isinstance(stopped, KeyboardInterrupt) else "nobody reads any more"
+        _say(why if left.folder is None else f"{why}; {left}; go on with --resume {left.folder}")
+        if isinstance(stopped, BrokenPipeError):
+            _stop_writing()
+        return INTERRUPTED
+    return _status(left.records, strict=strict)
+
+
+@dataclass
+class _Left:
+    """What a run has left so far, for whoever interrupts it."""
+
+    folder: Path | None
+    records: list[Record] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{len(self.records)} record{'s' if len(self.records) != 1 else ''} kept"
+
+
+def _carry_out(experiment: Experiment, left: _Left, *, as_json: bool) -> None:
     from harness import api
     from harness.publish import console as tables
     from harness.publish.progress import watching
 
-    log = Console(stderr=True)
-    records: list[Record] = []
-    folder = None
-    try:
-        with (
-            watching(log) as listener,
-            api.run(resolved.experiment, root=ROOT, listener=listener, resume=resume) as running,
-        ):
-            folder = running.folder.path
-            for note in running.notes:
-                tables.print_line(note, log)
-            for record in running.records:
-                records.append(record)
-                if as_json:
-                    _print_record(record)
-    except KeyboardInterrupt:
-        kept = f"; {len(records)} record(s) are kept in {folder}" if folder else ""
-        _say(f"interrupted{kept}" + (f"; go on with --resume {folder}" if folder else ""))
-        return INTERRUPTED
-    tables.run_tables(records, log if as_json else Console())
-    tables.print_line(f"records: {folder}", log)
-    return _status(records, strict=strict)
+    log = tables.Screen(stderr=True)
+    with (
+        watching(log) as listener,
+        api.run(experiment, root=ROOT, listener=listener, resume=left.folder) as running,
+    ):
+        left.folder = running.folder.path
+        for note in running.notes:
+            tables.print_line(note, log)
+        for record in running.records:
+            left.records.append(record)
+            if as_json:
+                _print_record(record)
+    tables.run_tables(left.records, log if as_json else tables.Screen())
+    tables.print_line(f"records: {left.folder}", log)
 
 
 def _print_record(record: Record) -> None:
@@ -201,17 +244,15 @@ def leaderboard(
     as_json: Annotated[bool, typer.Option("--json", help="Print ranked records.")] = False,
 ) -> int:
     """Rank every record under results/, one table per cohort."""
-    from rich.console import Console
-
     from harness import api
     from harness.publish import console as tables
 
     _choice("--class", class_, ("fp32", "tf32", "fp16", "bf16"))
     ranked, problems = api.leaderboard(
-        root=ROOT, problem=problem, hardware_name=hardware, accuracy=class_
+        root=ROOT, problem=problem, hardware_name=hardware, accuracy=cast("Accuracy | None", class_)
     )
     for line in problems:
-        tables.print_line(line, Console(stderr=True))
+        tables.print_line(line, tables.Screen(stderr=True))
     if csv is not None:
         from harness.publish import csv as table
 
@@ -224,13 +265,11 @@ def leaderboard(
         for standing in ranked.standings():
             _print_record(standing.record)
     else:
-        tables.leaderboard_tables(ranked, Console())
+        tables.leaderboard_tables(ranked, tables.Screen())
     return OK
 
 
 def _choice(option: str, value: str | None, allowed: Sequence[str]) -> None:
-    from harness.spec.nearest import nearest
-
     if value is not None and value not in allowed:
         remedy = nearest(value, allowed)
         raise UsageError(option, found=repr(value), wanted=" or ".join(allowed), remedy=remedy)
@@ -277,13 +316,11 @@ def list_(
     what: Annotated[str, typer.Argument(help="problems, solutions or hardware.")],
 ) -> int:
     """List what the repository has."""
-    from rich.console import Console
-
     from harness import api
     from harness.publish import console as tables
 
     _choice("list", what, ("problems", "solutions", "hardware"))
-    console: Console = Console()
+    console = tables.Screen()
     for line in api.listing(what, root=ROOT):
         tables.print_line(line, console)
     return OK

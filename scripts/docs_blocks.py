@@ -91,8 +91,8 @@ def window() -> str:
     """How wide the two clocks' window was in the published records, beside what was measured."""
     records, _ = published()
     lines = [
-        "| solution | median | the judge's overhead | window |",
-        "| :-- | --: | --: | --: |",
+        "| problem | size | solution | median | the judge's overhead | window |",
+        "| :-- | :-- | :-- | --: | --: | --: |",
     ]
     for record in records:
         summary, timing = summary_of(record), record.timing
@@ -100,7 +100,8 @@ def window() -> str:
             continue
         over = milliseconds(timing.overhead_ms) if timing.overhead_ms is not None else "–"
         lines.append(
-            f"| {record.solution.name} | {milliseconds(summary.median_ms)} | {over} "
+            f"| {record.problem.name} | {record.problem.size} | {record.solution.name} "
+            f"| {milliseconds(summary.median_ms)} | {over} "
             f"| {milliseconds(timing.clock_window_ms)} |"
         )
     return "\n".join(lines) if len(lines) > 2 else NONE_YET

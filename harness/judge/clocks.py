@@ -29,6 +29,25 @@ QUIET = 0.25  # quantile of a group that is asked
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One trial by all clocks, in ms.
+
+    `stalled_ms` is how much of the wall time both sides were ready to run and had no processor, by
+    the kernel's own count: on a busy machine that is not the candidate's.
+    """
+
+    device_ms: float
+    wall_ms: float
+    tail_ms: float
+    stalled_ms: float = 0.0
+
+    @property
+    def rest_ms(self) -> float:
+        """Wall time that is neither the call nor waiting for a processor."""
+        return self.wall_ms - self.device_ms - self.stalled_ms
+
+
+@dataclass(frozen=True)
 class Overhead:
     """Of a null trial on this workload, in ms: the median, and how far its p95 lies above it."""
 
@@ -36,21 +55,12 @@ class Overhead:
     noise_ms: float
 
 
-def overhead(walls_ms: Sequence[float], devices_ms: Sequence[float]) -> Overhead:
+def overhead(readings: Sequence[Reading]) -> Overhead:
     """From null trials."""
-    rest = sorted(wall - device for wall, device in zip(walls_ms, devices_ms, strict=True))
+    rest = sorted(one.rest_ms for one in readings)
     middle = statistics.median(rest)
     high = rest[min(len(rest) - 1, int(0.95 * len(rest)))]
     return Overhead(max(middle, 0.0), max(high - middle, 0.0))
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One trial by all clocks, in ms."""
-
-    device_ms: float
-    wall_ms: float
-    tail_ms: float
 
 
 @dataclass(frozen=True)
@@ -92,5 +102,5 @@ def _unexplained(readings: Sequence[Reading], share: float, over: Overhead) -> f
     """Wall less device less overhead, in the quieter trials of those with the smallest claims."""
     count = max(FEWEST, round(share * len(readings)))
     group = sorted(readings, key=lambda one: one.device_ms)[:count]
-    rest = sorted(one.wall_ms - one.device_ms - over.median_ms for one in group)
+    rest = sorted(one.rest_ms - over.median_ms for one in group)
     return rest[int(QUIET * len(rest))]

@@ -17,7 +17,7 @@ from harness.judge.clocks import Overhead
 from harness.judge.families import DECLARED
 from harness.judge.reference import take_apart
 from harness.judge.seeds import Seeds
-from harness.judge.trial import Call, Desk, Patience, Trial
+from harness.judge.trial import Call, Desk, Patience, Trial, reading
 from harness.judge.workload import Workload
 from harness.record.schema import Failed, Phase
 from harness.sandbox.launch import Server, Worker
@@ -102,4 +102,4 @@ def _timed(desk: Desk, sets: int) -> Overhead:
             raise HarnessFault(f"the null solution failed: {trial.detail}")
         trials.append(trial)
     kept = trials[2:]  # the first two touch the pages
-    return clocks.overhead([one.wall_ms for one in kept], [one.device_ms for one in kept])
+    return clocks.overhead([reading(one) for one in kept])

@@ -26,6 +26,7 @@ from harness.judge.floors import Floors
 from harness.judge.free_memory import free_bytes
 from harness.judge.reference import ReferenceFault
 from harness.judge.seeds import Seeds
+from harness.judge.trial import reading
 from harness.judge.workload import Workload
 from harness.record import environment
 from harness.record.schema import Failed, Passed, Phase, Record, Status, new_id
@@ -187,9 +188,14 @@ class Session:
         return self._workloads[key]
 
     def _load(self, workload: Workload) -> None:
-        if not workload.loaded:
+        if workload.loaded:
+            return
+        try:
             workload.load()
             workload.check_itself()
+        except ReferenceFault:
+            self._workloads.clear()  # it will fail for the next solution as well
+            raise
 
     def _memory_short(self, workload: Workload) -> Failed | None:
         free = free_bytes(self.device)
@@ -262,10 +268,7 @@ class Session:
         for again in (False, True):
             outcome.over = self._overhead(workload, again=again)
             outcome.agreement = clocks.agreement(
-                [
-                    clocks.Reading(one.device_ms, one.wall_ms, one.tail_ms)
-                    for one in findings.trials
-                ],
+                [reading(one) for one in findings.trials],
                 outcome.over,
                 spin_ms=findings.spin_ms,
                 kind=self.device.type,

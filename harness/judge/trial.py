@@ -11,6 +11,8 @@ Owns the order; `steps` of each trial shows it.
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +22,14 @@ import torch
 from harness import wire
 from harness.judge import replies
 from harness.judge.arena import Arena, Probe
+from harness.judge.clocks import Reading
 from harness.judge.compare import Accumulator, worst_of
 from harness.judge.precision import Errors
 from harness.judge.replies import CallReply
 from harness.judge.seeds import Seeds, derive
 from harness.judge.workload import Workload
 from harness.record.schema import Failed, Phase, Status
-from harness.sandbox.launch import Silence, Worker
+from harness.sandbox.launch import Silence, Worker, stalled_ms
 
 from harness.judge import verdicts  # isort: skip
 
@@ -64,10 +67,16 @@ class Trial:
     host_ms: float
     tail_ms: float
     wall_ms: float
+    stalled_ms: float
     took_ms: float
     compiles: int
     errors: Errors
     steps: tuple[str, ...]
+
+
+def reading(trial: Trial) -> Reading:
+    """The trial as the clocks are compared."""
+    return Reading(trial.device_ms, trial.wall_ms, trial.tail_ms, trial.stalled_ms)
 
 
 class Desk:
@@ -121,10 +130,12 @@ class Desk:
             "new_block": call.new_block,
         }
         steps.append("go")
+        stalled = self._stalled_ms()
         go = time.perf_counter_ns()
         reply = self.ask(CallReply, request, patience)
         probe.read()
         wall_ms = (time.perf_counter_ns() - go) / NS_PER_MS
+        stalled = self._stalled_ms() - stalled
         if isinstance(reply, Failed):
             return reply
         steps += [*reply.steps, "done", "probe"]
@@ -140,11 +151,17 @@ class Desk:
             host_ms=reply.host_ms,
             tail_ms=reply.tail_ms,
             wall_ms=wall_ms,
+            stalled_ms=stalled,
             took_ms=reply.took_ms,
             compiles=reply.compiles,
             errors=errors,
             steps=tuple(steps),
         )
+
+    def _stalled_ms(self) -> float:
+        """Both sides' waiting for a processor, so far: wall time that no clock of a call sees."""
+        own = stalled_ms(os.getpid(), threading.get_native_id())
+        return own + stalled_ms(self.worker.pid, self.worker.pid)
 
     def _wrong(self, reply: CallReply, patience: Patience) -> Failed | None:
         if reply.fault is not None:

@@ -6,10 +6,12 @@ Draws nothing and writes no file; scaling a number is `units`' business.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.record.ranking import Board, Cohort, Standing, Trust, hardware_name
 from harness.record.schema import Passed, Record
 from harness.record.statistics import Speedup, Summary, speedup_of, summary_of
-from harness.units import interval, milliseconds, ratio
+from harness.units import gbps, gigabytes, interval, milliseconds, ratio
 
 NOTHING = "–"
 LONGEST = 240  # characters of somebody's message on a line; the record holds the whole
@@ -33,6 +35,10 @@ SPARE_COLUMNS = ("backend", "trials", "good placement", "trust", "vs #1")  # giv
 LEGEND = (
     "median ± the wider half of its 95 % interval; good placement: 20th percentile of block "
     "medians; even: the 95 % intervals do not tell them apart"
+)
+
+RUN_LEGEND = (
+    "median ± the wider half of its 95 % interval; even: the intervals do not tell them apart"
 )
 
 
@@ -160,6 +166,18 @@ def run_row(record: Record) -> tuple[str, ...]:
         floor_cell(record, summary),
         baseline_cell(record, speedup_of(record)),
     )
+
+
+def run_caption(records: Sequence[Record]) -> str:
+    """Say what the floor is that a run's medians are held against, and how to read them."""
+    floors = dict.fromkeys(
+        f"floor {milliseconds(floor.floor_ms)} ({floor.bound}-bound): {gigabytes(floor.bytes)}, "
+        f"{gbps(floor.bandwidth_gbps)}{' measured here' if floor.hardware is None else ''}"
+        for floor in (record.floor for record in records)
+        if floor is not None
+    )
+    timed = any(summary_of(record) is not None for record in records)
+    return " · ".join([*floors, *([RUN_LEGEND] if timed else [])])
 
 
 def outcome(record: Record) -> str:

@@ -29,16 +29,26 @@ _STYLES = {
 }
 
 
+class Screen(Console):
+    """A Console that leaves a closed pipe to its caller, where rich would end the program."""
+
+    def on_broken_pipe(self) -> None:
+        """Called while the BrokenPipeError is handled: let it go on."""
+        raise
+
+
 def run_tables(records: Sequence[Record], console: Console) -> None:
-    """Draw a run's final table for each workload, then a line for whatever needs one."""
+    """Draw a run's final table for each workload, below it a line for whatever needs one."""
     for title, group in groupby(records, key=cells.workload_title):
         evaluated = list(group)
         rows = [[Text(cell) for cell in cells.run_row(record)] for record in evaluated]
         for record, row in zip(evaluated, rows, strict=True):
             row[1].style = _STYLES.get(record.verdict.status, "red")
         _draw(title, cells.RUN_HEADINGS, rows, console)
-    for record in records:
-        for line in remarks(record):
+        caption = cells.run_caption(evaluated)
+        if caption:
+            print_line(caption, console, style="dim")
+        for line in (line for record in evaluated for line in remarks(record)):
             print_line(line, console)
 
 

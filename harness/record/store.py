@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,6 +202,17 @@ def read_all(paths: Sequence[Path]) -> Loaded:
         else:
             _keep(_lines(file, parse, problems), records, problems)
     return Loaded(tuple(records.values()), tuple(events.values()), tuple(problems))
+
+
+def once_a_file(problems: Sequence[str]) -> tuple[str, ...]:
+    """Shorten `Loaded.problems` to one line for each file: its first, and how many follow."""
+    files: dict[str, list[str]] = {}
+    for line in problems:
+        files.setdefault(re.split(r"jsonl(:\d+)?: ", line, maxsplit=1)[0], []).append(line)
+    return tuple(
+        lines[0] + (f" (and {len(lines) - 1} more of this file)" if lines[1:] else "")
+        for lines in files.values()
+    )
 
 
 def find(records: Sequence[Record], query: str) -> Record:

@@ -79,10 +79,10 @@ def _compile(folder: Path, compiler: str, architecture: str, deadline_s: float) 
         errors="replace",
         start_new_session=True,
     )
-    try:
-        output, _ = process.communicate(timeout=deadline_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return Compiled(architecture, ok=False, message=f"no end within {deadline_s:g} s")
+    with process:
+        try:
+            output, _ = process.communicate(timeout=deadline_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return Compiled(architecture, ok=False, message=f"no end within {deadline_s:g} s")
     return Compiled(architecture, process.returncode == 0, output[-TAIL:])

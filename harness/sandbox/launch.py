@@ -266,6 +266,18 @@ class Worker:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
 
+def stalled_ms(pid: int, thread: int) -> float:
+    """How long a thread has so far been ready to run while others had the processor.
+
+    Kept by the kernel, so no candidate can change it; 0 where this kernel does not keep it.
+    """
+    try:
+        text = Path(f"/proc/{pid}/task/{thread}/schedstat").read_text()
+        return int(text.split()[1]) / 1e6
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 def describe(death: Death) -> str:
     """A death in words, the signal by name."""
     if death.signal is None:

@@ -204,6 +204,8 @@ def _be_worker(
         os.dup2(log_fd, 1)
         os.dup2(log_fd, 2)
         os.close(log_fd)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         os.environ.clear()
         os.environ.update(request["environment"])
         os.chdir(request["directory"])

@@ -181,8 +181,9 @@ def _overridden(settings: Mapping[str, Any], option: Override, value: object) ->
         raise UsageError(option.origin, key=option.key, found="a nested key", wanted=top)
     if rest:
         value = {rest: value}
-    if isinstance(value, dict):
-        value = {**settings.get(top, {}), **value}
+    before = settings.get(top, {})
+    if isinstance(value, dict) and isinstance(before, dict):
+        value = {**before, **value}
     return {**settings, top: value}
 
 

@@ -5,44 +5,17 @@ Owns the order and the store: each record is on the disk before the next evaluat
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from harness.judge.events import EvaluationDone, EvaluationStarted, Listener, Note
 from harness.judge.session import Session
 from harness.record.schema import Record, Status
-from harness.spec.problem import BadProblem, Problem, Sized
+from harness.spec.problem import BadProblem, Sized
 from harness.spec.solution import Solution
 from harness.sweep.plan import Group, Plan
+from harness.sweep.resume import Done
 
-Store = Callable[[Record], None]
-
-
-@dataclass(frozen=True)
-class Done:
-    """What earlier records of a resumed run already answer."""
-
-    records: tuple[Record, ...] = ()
-
-    def of(self, sized: Sized, solution: Solution, protocol: str) -> Record | None:
-        """The record of the same sources at the same size under the same protocol."""
-        for record in self.records:
-            if _same(record, sized, solution) and record.protocol.digest == protocol:
-                return None if record.verdict.status is Status.HARNESS_FAULT else record
-        return None
-
-
-def _same(record: Record, sized: Sized, solution: Solution) -> bool:
-    problem = record.problem
-    axes = json.loads(json.dumps(dict(sized.axes), default=str))
-    return (
-        problem.reference_digest == sized.problem.reference_digest
-        and problem.size == sized.size
-        and problem.axes == axes
-        and record.solution.digest == solution.digest
-        and record.solution.name == solution.name
-    )
+Store = Callable[[Record], Record]  # gives the record as it was stored
 
 
 class Lane:
@@ -59,11 +32,16 @@ class Lane:
         """Every record of the plan, stored before it is given; old ones of a resumed run too."""
         for group in self._plan.groups:
             if isinstance(group.problem, BadProblem):
-                yield self._filed(
-                    self._session.bad_problem(group.problem, group.baseline(group.problem))
-                )
-                continue
-            yield from self._group(group)
+                yield self._bad(group, group.problem)
+            else:
+                yield from self._group(group)
+
+    def _bad(self, group: Group, problem: BadProblem) -> Record:
+        self._index += 1
+        known = self._done.of_bad(problem)
+        if known is not None:
+            return self._known(known)
+        return self._filed(self._session.bad_problem(problem, group.baseline(problem)))
 
     def _group(self, group: Group) -> Iterator[Record]:
         sized = self._session.fitting(group.sized)
@@ -72,7 +50,7 @@ class Lane:
         if baseline.verdict.status is Status.INVALID_REFERENCE:
             if group.others:
                 names = ", ".join(one.name for one in group.others)
-                self._listener(Note(f"{_name(group.problem)}: left out with it: {names}"))
+                self._listener(Note(f"{group.problem.name}: left out with it: {names}"))
             self._index += len(group.others)
             return
         for solution in group.others:
@@ -81,11 +59,10 @@ class Lane:
     def _one(
         self, sized: Sized, solution: Solution, baseline: Record | None, *, is_baseline: bool
     ) -> Record:
-        known = self._done.of(sized, solution, self._session.protocol_digest)
         self._index += 1
+        known = self._done.of(sized, solution, self._session.protocol_digest)
         if known is not None:
-            self._listener(Note(f"{solution.name}: has a record already, {known.id}"))
-            return known
+            return self._known(known)
         self._listener(
             EvaluationStarted(
                 solution.name, sized.problem.name, sized.size, self._index, self._plan.count
@@ -95,11 +72,12 @@ class Lane:
             self._session.evaluate(sized, solution, baseline, is_baseline=is_baseline)
         )
 
-    def _filed(self, record: Record) -> Record:
-        self._store(record)
-        self._listener(EvaluationDone(record))
+    def _known(self, record: Record) -> Record:
+        named = f"[{self._index}/{self._plan.count}] {record.solution.name}"
+        self._listener(Note(f"{named}: has a record already, {record.id}"))
         return record
 
-
-def _name(problem: Problem | BadProblem) -> str:
-    return problem.name
+    def _filed(self, record: Record) -> Record:
+        stored = self._store(record)
+        self._listener(EvaluationDone(stored))
+        return stored

@@ -6,11 +6,13 @@ first second is spent; whatever is wrong inside a file is left to its verdict.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.faults import UsageError
+from harness.sandbox import limits
 from harness.spec import problem as problems
 from harness.spec import solution as solutions
 from harness.spec.experiment import Experiment
@@ -64,19 +66,54 @@ class Plan:
 
 def make(experiment: Experiment, root: Path, *, on_gpu: bool) -> Plan:
     """Look everything up; raises `UsageError` for a name that stands for nothing."""
-    notes: list[str] = []
+    _offered(experiment)
+    found = _found(experiment, root)
+    missing: list[tuple[str, str, UsageError]] = []
     groups: list[Group] = []
+    for problem in found:
+        if isinstance(problem, BadProblem):
+            groups.append(Group(problem, (), None, ()))
+            continue
+        baseline, others = _chosen(experiment, problem, root, missing)
+        groups += [
+            Group(problem, _sizes(experiment, problem, size, on_gpu=on_gpu), baseline, others)
+            for size in dict.fromkeys(experiment.sizes)
+        ]
+    real = sum(isinstance(problem, Problem) for problem in found)
+    return Plan(tuple(groups), _told(missing, real))
+
+
+def _offered(experiment: Experiment) -> None:
+    """Refuse what the config can spell and this version cannot do: no silent substitute."""
+    if experiment.executor == "ray":
+        raise UsageError("executor", found="ray", wanted="local", remedy="there is no cluster yet")
+    if experiment.pairing == "abba":
+        raise UsageError("pairing", found="abba", wanted="auto or off", remedy="no pairs yet")
+    missing = [name for name, stands in limits.layers().items() if not stands]
+    if experiment.isolation == "strict" and missing:
+        raise UsageError(
+            "isolation",
+            found=f"strict, without {', '.join(missing)} here",
+            wanted="auto, the walls that this machine can build",
+        )
+
+
+def _found(experiment: Experiment, root: Path) -> tuple[Problem | BadProblem, ...]:
+    """Every problem that is named, once however often it is."""
+    found: dict[Path, Problem | BadProblem] = {}
     for query in experiment.problems:
-        for found in problems.find(query, root):
-            baseline, others = _chosen(experiment, found, root, notes)
-            if isinstance(found, BadProblem):
-                groups.append(Group(found, (), baseline, ()))
-                continue
-            groups += [
-                Group(found, _sizes(experiment, found, size, on_gpu=on_gpu), baseline, others)
-                for size in experiment.sizes
-            ]
-    return Plan(tuple(groups), tuple(notes))
+        for problem in problems.find(query, root):
+            found.setdefault(problem.path.resolve(), problem)
+    return tuple(found.values())
+
+
+def _told(missing: list[tuple[str, str, UsageError]], count: int) -> tuple[str, ...]:
+    """Say which solution which problem lacks; raise for one that every problem lacks."""
+    lacking = Counter(query for query, _, _ in missing)
+    for query, _, error in missing:
+        if lacking[query] == count:
+            raise error
+    return tuple(f"{name}: left out here: {error}" for _, name, error in missing)
 
 
 def _sizes(
@@ -90,11 +127,14 @@ def _sizes(
 
 
 def _chosen(
-    experiment: Experiment, problem: Problem | BadProblem, root: Path, notes: list[str]
+    experiment: Experiment,
+    problem: Problem,
+    root: Path,
+    missing: list[tuple[str, str, UsageError]],
 ) -> tuple[Solution | None, tuple[Solution, ...]]:
-    """The baseline (None: the problem's own Model), and the solutions that are to be held against it."""
+    """The baseline (None: the problem's own Model), and what is to be held against it."""
     own = solutions.of_problem(problem, root)
-    named = _named(experiment, problem, root, own, notes)
+    named = _named(experiment, problem, root, own, missing)
     baseline = _baseline(experiment.baseline, problem, root, own)
     others = [one for one in named if baseline is None or not _same(one, baseline)]
     return baseline, tuple({(one.name, one.digest): one for one in others}.values())
@@ -102,34 +142,29 @@ def _chosen(
 
 def _named(
     experiment: Experiment,
-    problem: Problem | BadProblem,
+    problem: Problem,
     root: Path,
     own: tuple[Solution, ...],
-    notes: list[str],
+    missing: list[tuple[str, str, UsageError]],
 ) -> list[Solution]:
     """As asked for. The default list is problem 87's: another problem gives all that it has."""
     names = {one.name for one in own}
     if not experiment.solutions_explicit and not names.issuperset(experiment.solutions):
         return list(own)
     found: list[Solution] = []
-    several = len(experiment.problems) > 1
     for query in experiment.solutions:
         try:
             found += solutions.find(query, problem, root)
-        except UsageError:
-            if query == experiment.baseline and query not in names:
+        except UsageError as error:
+            if query == experiment.baseline == "eager":
                 continue  # the problem's own Model stands in for it
-            if not several:
-                raise
-            notes.append(f"{problem.name}: no solution {query!r} here; left out")
+            missing.append((query, problem.name, error))
     return found
 
 
 def _baseline(
-    name: str, problem: Problem | BadProblem, root: Path, own: tuple[Solution, ...]
+    name: str, problem: Problem, root: Path, own: tuple[Solution, ...]
 ) -> Solution | None:
-    if isinstance(problem, BadProblem):
-        return None
     if name == "eager" and name not in {one.name for one in own}:
         return None
     found = solutions.find(name, problem, root, where="baseline")

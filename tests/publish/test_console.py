@@ -25,6 +25,7 @@ RUN = """
   triton_tf32   passed          tf32    3.40 ms ± 0.01     1.27×   1.04× faster
   cuda_tf32     compile_error   –                    –         –              –
 
+floor 2.68 ms (memory-bound): 12.9 GB, 4,800 GB/s · median ± the wider half of its 95 % interval; even: the intervals do not tell them apart
 cuda_tf32: compile_error in load (syntax_error): line 3: '(' was never closed; fix the line that the detail names
 """  # noqa: E501
 BOARD = """

@@ -40,17 +40,18 @@ CONVOLUTION = {
     "kernel": "pointwise_conv",
     "pointers": FLOATS | {"weight": "*fp32", "bias": "*fp32"},
     "sizes": ("pixels", "tiles", "in_channels", "out_channels"),
-    "options": {"num_warps": 4, "num_stages": 2},
 }
 TILES = {"PIXELS": 128, "ROWS": 32, "PRECISION": "tf32"}
 LAUNCHES = [
     Launch(
         **CONVOLUTION,
         constants=TILES | {"HAS_BIAS": False, "ONE_CHUNK": True, "CHUNK": 64},
-        in_ptx=("st.global.cs.v4", "tf32"),
+        options={"num_warps": 4, "num_stages": 2, "maxnreg": 128},
+        in_ptx=("st.global.cs.v4", "L2::cache_hint.v4", "L2::evict_last", ".maxnreg 128", "tf32"),
     ),
     Launch(
         **CONVOLUTION,
+        options={"num_warps": 4, "num_stages": 2},
         constants=TILES | {"HAS_BIAS": True, "ONE_CHUNK": False, "CHUNK": 64},
         divisible=False,
         in_ptx=("st.global.cs", "tf32"),

@@ -15,13 +15,16 @@ from torch import nn
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
-# On a device: the fastest of 529 variants on an H200 (3.45 ms at the declared axes) took 128
-# pixels and 32 output channels at a time. In the interpreter each operation costs about 50 µs
-# whatever its size, so there the tiles are as large as the image allows.
+# On a device: the fastest of some 600 variants on an H200 took 128 pixels and 32 output channels
+# at a time. In the interpreter each operation costs about 50 µs whatever its size, so there the
+# tiles are as large as the image allows.
 PIXELS = 4096 if INTERPRETED else 128
 ROWS = 128 if INTERPRETED else 32
 WARPS = 4
 STAGES = 2
+# A limit above what ptxas takes unasked: told of it, it takes 100 registers instead of 69, has more
+# loads under way, and the kernel gains 2 %.
+REGISTERS = 128
 # More input channels than this do not stay in registers: they are read in chunks, for each slice.
 MAX_CHUNK = 256 if INTERPRETED else 64
 PRECISION = "ieee" if INTERPRETED else "tf32"  # the interpreter rounds nothing to TF32
@@ -29,10 +32,13 @@ PRECISION = "ieee" if INTERPRETED else "tf32"  # the interpreter rounds nothing 
 
 @triton.jit
 def load_pixels(x_image, channel, in_channels, pixel, pixels):
-    """Load x[channel, pixel] of one image, zero outside it."""
+    """Load x[channel, pixel] of one image, zero outside it.
+
+    Its lines are the last to leave the caches, so that the output's leave first: 3 % on an H200.
+    """
     offsets = channel.to(tl.int64)[:, None] * pixels + pixel[None, :]
     inside = (channel < in_channels)[:, None] & (pixel < pixels)[None, :]
-    return tl.load(x_image + offsets, mask=inside, other=0.0)
+    return tl.load(x_image + offsets, mask=inside, other=0.0, eviction_policy="evict_last")
 
 
 @triton.jit
@@ -106,6 +112,7 @@ def pointwise(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) 
         return y
     block = tile(pixels, PIXELS)
     chunk = tile(in_channels, MAX_CHUNK)
+    one_chunk = in_channels <= chunk
     tiles = triton.cdiv(pixels, block)
     pointwise_conv[(batch * tiles,)](
         x,
@@ -117,13 +124,14 @@ def pointwise(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) 
         in_channels,
         out_channels,
         HAS_BIAS=bias is not None,
-        ONE_CHUNK=in_channels <= chunk,
+        ONE_CHUNK=one_chunk,
         CHUNK=chunk,
         PIXELS=block,
         ROWS=tile(out_channels, ROWS),
         PRECISION=PRECISION,
         num_warps=WARPS,
         num_stages=STAGES,
+        maxnreg=REGISTERS if one_chunk else None,  # chunks need more: they would spill
     )
     return y
 

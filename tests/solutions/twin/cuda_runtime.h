@@ -75,9 +75,12 @@ struct Fiber {
     std::vector<Copy> open;
     std::deque<std::vector<Copy>> groups;
 };
-struct Warp {  // the meeting place of one mma: the last lane to arrive multiplies for all
+struct Meeting {
     int arrived = 0;
     unsigned generation = 0;
+};
+struct Warp : Meeting {  // the meeting place of one mma: the last lane to arrive multiplies for all
+    Meeting plain;       // and that of a barrier without one
     float* c[32];
     uint32_t a[32][4], b[32][2];
 };
@@ -146,6 +149,16 @@ inline void __syncthreads() {
     while (twin::generation == now) twin::yield();
 }
 
+inline void __syncwarp() {
+    twin::Meeting& meeting = twin::warps[threadIdx.x / 32].plain;
+    const unsigned now = meeting.generation;
+    if (++meeting.arrived == 32) {
+        meeting.arrived = 0;
+        ++meeting.generation;
+    }
+    while (meeting.generation == now) twin::yield();
+}
+
 inline uint32_t round_to_tf32(float value) {
     uint32_t bits;
     memcpy(&bits, &value, 4);
@@ -167,7 +180,8 @@ inline void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_
     while (warp.generation == now) twin::yield();
 }
 
-inline void copy_16_bytes(float* target, const float* source, bool inside) {
+inline uint64_t dropped_last() { return 0; }
+inline void copy_16_bytes(float* target, const float* source, bool inside, uint64_t) {
     if ((reinterpret_cast<uintptr_t>(target) | reinterpret_cast<uintptr_t>(source)) % 16 != 0)
         abort();
     for (int i = 0; i < 4; ++i) target[i] = NAN;  // in flight: whoever reads it now is wrong
