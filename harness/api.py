@@ -99,7 +99,10 @@ def open(*, root: Path = ROOT, listener: Listener = silent, **options: Any) -> I
         Override("class" if key == "asked" else key, value, "api.open")
         for key, value in options.items()
     ]
+    from harness.sweep import plan
+
     experiment = resolve(None, overrides, root).experiment
+    plan.offered(experiment)
     device = choose_device(experiment.device)
     from harness.judge.session import Session
 
@@ -175,8 +178,10 @@ def run(
         lane = local.Lane(
             session, made, _storing(folder, listener), listener, Done(earlier.records)
         )
-        notes = (*made.notes, *folder.notes, *store.once_a_file(earlier.problems))
-        yield Running(folder, lane.run(), notes)
+        notes = [*made.notes, *folder.notes, *store.once_a_file(earlier.problems)]
+        if experiment.device == "auto" and device.type == "cpu":
+            notes.insert(0, "torch sees no CUDA device: running on the CPU")
+        yield Running(folder, lane.run(), tuple(notes))
 
 
 def settings(

@@ -91,10 +91,8 @@ def agreement(
     reason = None
     if device > wall:
         reason = "device_time_over_wall"
-    elif excess > window:
+    elif excess > window or tail > max(TAIL_MS[kind], SLACK_SHARE * device):
         reason = "clocks_disagree"
-    elif tail > max(TAIL_MS[kind], SLACK_SHARE * device):
-        reason = "work_after_the_end_event"
     return Agreement(device, wall, tail, excess, window, reason)
 
 

@@ -14,6 +14,7 @@ import torch
 from harness.judge.precision import Errors
 
 RUN = 4096  # elements of a block along the memory order
+INTEGER_EPS = 2.0**-24  # stands for the eps that integers lack, so that nothing divides by zero
 MIN_BLOCK = 256  # below this a block's norm is a lucky draw
 
 
@@ -25,7 +26,7 @@ class Accumulator:
 
     def __init__(self, shape: tuple[int, ...], eps: float) -> None:
         self._shape = shape or (1,)
-        self._eps = eps
+        self._eps = eps or INTEGER_EPS
         self._numel = math.prod(self._shape)
         self._square_error = self._square_truth = 0.0
         self._worst = self._peak = 0.0

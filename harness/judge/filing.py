@@ -12,6 +12,7 @@ from harness.floor.floor import Floor
 from harness.judge import dossier
 from harness.judge.clocks import Agreement, Overhead
 from harness.judge.evaluation import Evaluation
+from harness.judge.lint import Lint
 from harness.judge.seeds import Seeds
 from harness.judge.workload import Workload
 from harness.record import environment
@@ -47,6 +48,7 @@ class Outcome:
     over: Overhead | None = None
     agreement: Agreement | None = None
     floor: Floor | None = None
+    lint: Lint | None = None
     interpreted: bool = False
 
 
@@ -97,7 +99,9 @@ class Filing:
             id=id_,
             run_id=self._run_id,
             observed_at=started,
-            problem=dossier.problem_section(sized, self.dtype(), {}),
+            problem=dossier.problem_section(
+                sized, self.dtype(), outcome.lint.plain() if outcome.lint else {}
+            ),
             workload_digest=outcome.workload.digest if outcome.workload else None,
             solution=dossier.solution_section(solution, self._root),
             verdict=outcome.verdict,

@@ -24,6 +24,7 @@ from harness.judge.events import Listener, Note
 from harness.judge.filing import Filing, Outcome
 from harness.judge.floors import Floors
 from harness.judge.free_memory import free_bytes
+from harness.judge.lint import Lint, lint
 from harness.judge.reference import ReferenceFault
 from harness.judge.seeds import Seeds
 from harness.judge.trial import reading
@@ -53,6 +54,7 @@ class Session:
         self._servers: dict[bool, Server] = {}
         self._workloads: dict[tuple[str, ...], Workload] = {}
         self._overheads: dict[int, Overhead] = {}
+        self._lint: Lint | None = None
         self._floors = Floors(device, lambda text: listener(Note(text)))
         self._kept = contextlib.ExitStack()
         oracle.true_fp32()
@@ -183,6 +185,7 @@ class Session:
                str(sorted(sized.init.items())), dtype)  # fmt: skip
         if key not in self._workloads:
             smoke = _smoke_of(sized)
+            self._overheads.clear()
             self._workloads.clear()  # one workload's weights and budgets at a time
             self._workloads[key] = Workload(sized, dtype, self.device, smoke, Seeds.fresh().weights)
         return self._workloads[key]
@@ -193,6 +196,9 @@ class Session:
         try:
             workload.load()
             workload.check_itself()
+            self._lint = lint(workload, self.asked(workload))
+            if self._lint.degenerate:
+                self.listener(Note(f"{workload.sized.problem.name}: {self._lint.line()}"))
         except ReferenceFault:
             self._workloads.clear()  # it will fail for the next solution as well
             raise
@@ -221,7 +227,11 @@ class Session:
             if second is None:
                 evaluation, failed = again, None
         outcome = Outcome(
-            failed or Passed(evidence={}), evaluation, workload, interpreted=interpreted
+            failed or Passed(evidence={}),
+            evaluation,
+            workload,
+            lint=self._lint,
+            interpreted=interpreted,
         )
         findings = evaluation.findings
         if findings.trials:

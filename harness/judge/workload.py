@@ -124,6 +124,14 @@ class Workload:
             )
         return self._budgets[family]
 
+    def with_other_weights(self) -> Oracle:
+        """The same oracle with weights of another seed."""
+        seed = derive(self.weights_seed, "other_weights")
+        model = self.reference.construct(seed, str(self.device), self._cast)
+        other = Oracle(model, self.parts, random_forward=self.random_forward)
+        other.split = self.oracle.split
+        return other
+
     def usable(self, family: str) -> bool:
         """Whether the reference stays finite on the family."""
         return self.budgets(family).finite

@@ -11,7 +11,7 @@ _BY_REASON: dict[tuple[Status, str], str] = {
     (Status.COMPILE_ERROR, "syntax_error"): "fix the line that the detail names",
     (Status.COMPILE_ERROR, "build_failed"): "read the compiler's log in the record's evidence",
     (Status.COMPILE_ERROR, "no_model"): "define a class ModelNew with the arguments of Model",
-    (Status.COMPILE_ERROR, "no_solution"): "write a solution: the file is empty",
+    (Status.COMPILE_ERROR, "no_solution"): "write a class ModelNew into it",
     (Status.UNAVAILABLE, "missing_package"): "install the package, or leave the solution out",
     (Status.UNAVAILABLE, "no_cuda_device"): "run it on a machine with a CUDA device",
     (Status.INCORRECT_DTYPE, "wrong_device"): "return a tensor on the device of the inputs",
@@ -22,9 +22,7 @@ _BY_REASON: dict[tuple[Status, str], str] = {
     (Status.INCORRECT_NUMERICAL, "weights_unmatched"): (
         "name and shape the parameters as Model does, or define prepare() to pack them"
     ),
-    (Status.RUNTIME_ERROR, "worker_crashed"): (
-        "look for a write to an input (inputs are read-only) or beyond a buffer"
-    ),
+    (Status.RUNTIME_ERROR, "worker_crashed"): ("look for a write to an input or beyond a buffer"),
     (Status.RUNTIME_ERROR, "worker_exited"): "let forward return: it must not end its process",
     (Status.RESOURCE_EXCEEDED, "worker_killed"): (
         "use less memory, or a smaller size with --size or --set"

@@ -66,7 +66,7 @@ class Plan:
 
 def make(experiment: Experiment, root: Path, *, on_gpu: bool) -> Plan:
     """Look everything up; raises `UsageError` for a name that stands for nothing."""
-    _offered(experiment)
+    offered(experiment)
     found = _found(experiment, root)
     missing: list[tuple[str, str, UsageError]] = []
     groups: list[Group] = []
@@ -83,8 +83,8 @@ def make(experiment: Experiment, root: Path, *, on_gpu: bool) -> Plan:
     return Plan(tuple(groups), _told(missing, real))
 
 
-def _offered(experiment: Experiment) -> None:
-    """Refuse what the config can spell and this version cannot do: no silent substitute."""
+def offered(experiment: Experiment) -> None:
+    """UsageError for what the config can spell and this version cannot do: no silent substitute."""
     if experiment.executor == "ray":
         raise UsageError("executor", found="ray", wanted="local", remedy="there is no cluster yet")
     if experiment.pairing == "abba":

@@ -40,15 +40,14 @@ CHUNKS = {"87": 1, "23": 256, "93": 1024}
 ROW = "{name:<54} {odd:>9} {full:>9} {ms:>9} {ratio:>8}  {note}\n"
 SWEEPS: dict[str, list[dict[str, int]]] = {
     "87_conv_pointwise_2D/triton_tf32": [
-        {"PIXELS": pixels, "ROWS": rows, "WARPS": warps, "STAGES": stages}
-        for pixels, rows, warps, stages in itertools.product(
-            (64, 128, 256), (32, 64), (4, 8), (1, 2, 3)
+        {"PIXELS": pixels, "ROWS": 32, "WARPS": warps, "STAGES": stages, "REGISTERS": registers}
+        for pixels, warps, stages, registers in itertools.product(
+            (64, 128, 256), (2, 4, 8), (1, 2, 3), (96, 128, 255)
         )
-        if pixels * rows <= 8192
+        if 16 <= pixels // warps <= 64
     ],
     "87_conv_pointwise_2D/cuda_tf32": [
-        {"TILE": tile, "DEEP": deep}
-        for tile, deep in ((64, 2), (64, 3), (64, 5), (128, 2), (128, 3))
+        {"TILE": tile, "DEEP": deep} for tile, deep in itertools.product((32, 64, 128), (2, 3, 4))
     ],
 }
 

@@ -71,10 +71,10 @@ def test_device_time_above_the_wall_is_impossible():
     assert found.reason == "device_time_over_wall"
 
 
-def test_work_after_the_end_event_is_named():
+def test_work_after_the_end_event_is_a_disagreement():
     readings = [Reading(1.0, 1.9, 0.6)] * 20
     found = agreement(readings, Overhead(0.3, 0.2), spin_ms=0.0, kind="cuda")
-    assert found.reason == "work_after_the_end_event"
+    assert found.reason == "clocks_disagree"
 
 
 def test_waiting_for_a_processor_is_not_the_candidates():

@@ -107,6 +107,18 @@ def _zero_dim(truth):
     return made.errors()
 
 
+@pytest.mark.parametrize("scale", [0, 1])
+def test_one_wrong_integer_among_zeros_is_seen(scale):
+    truth = torch.zeros(600, 600, dtype=torch.int64)
+    truth[:300] = scale
+    made = Accumulator((600, 600), 0.0)
+    found = truth.clone()
+    found[500, 3] += 1
+    made.add(found, truth)
+    assert made.errors().worst_block > 1e3
+    assert made.errors().max_abs > 1
+
+
 def test_the_last_partial_block_counts():
     truth = torch.randn(5000, dtype=torch.float64)
     found = truth.clone()

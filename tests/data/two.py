@@ -1,0 +1,20 @@
+"""Two outputs of unequal sensitivity: a product, and how often a value is below one half."""
+
+import torch
+from torch import nn
+
+rows = 256
+columns = 64
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return {"doubled": 2 * x, "cancelled": (x + 1000.0) - 1000.0}
+
+
+def get_inputs():
+    return [torch.rand(rows, columns)]
+
+
+def get_init_inputs():
+    return []
