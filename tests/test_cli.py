@@ -113,6 +113,7 @@ def test_without_arguments_the_default_config_is_run(tmp_path):
     assert "eager" in out
     assert "even: the intervals do not tell them apart" in out
     assert "floor " in out
+    assert err.startswith("torch sees no CUDA device: running on the CPU\n")
 
 
 def cpu_only():

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -43,6 +42,8 @@ def requirements(name):
 
 def tracked():
     """Files that are committed or would be: what git ignores is no business of the repository."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("a copy without git: nobody knows what is committed")
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -196,16 +197,14 @@ HOSTS = ("pypi" + ".org", "files.python" + "hosted", "download." + "pytorch", "n
 PLACES = re.compile(r"(?<![\w.<])/(?:work|home|root|Users|mnt|scratch|data)/\w")
 
 
-@pytest.mark.parametrize("path", tracked(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_committed_file_names_no_machine_and_no_registry(path):
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return
-    assert not [host for host in HOSTS if host in text]
-    assert not PLACES.findall(text)
-    if path != Path(__file__):
-        assert str(ROOT) not in text
+def test_no_committed_file_names_a_machine_or_a_registry():
+    found = {}
+    for path in tracked():
+        text = path.read_bytes().decode("utf-8", "replace")
+        said = [host for host in (*HOSTS, str(ROOT)) if host in text] + PLACES.findall(text)
+        if said:
+            found[str(path.relative_to(ROOT))] = said
+    assert not found
 
 
 def test_every_committed_script_can_be_run():

@@ -56,8 +56,9 @@ class Probe:
 class Arena:
     """Every buffer that the judge shares with one worker, and the L2 flush."""
 
-    def __init__(self, workload: Workload, *, sets: int = ADDRESS_SETS) -> None:
+    def __init__(self, workload: Workload, *, sets: int = ADDRESS_SETS, cold: bool = True) -> None:
         self.device = workload.device
+        self.cold = cold
         self.sets: list[list[SharedTensor]] = []
         self.output: list[SharedTensor] = []
         writable = workload.sized.problem.sidecar.writes_inputs
@@ -76,7 +77,7 @@ class Arena:
         self._flushed = self._flush_buffer()
 
     def _flush_buffer(self) -> torch.Tensor | None:
-        if self.device.type != "cuda":
+        if self.device.type != "cuda" or not self.cold:
             return None
         l2 = torch.cuda.get_device_properties(self.device).L2_cache_size
         return torch.empty(FLUSHES * l2 // 4, dtype=torch.int32, device=self.device)
@@ -92,7 +93,7 @@ class Arena:
             shared.poison()
 
     def flush(self) -> None:
-        """Push the inputs out of the L2 that writing them has filled; on return it is done."""
+        """Push the inputs out of the L2 that writing them has filled, unless it is to stay warm."""
         if self._flushed is None:
             return
         from cuda.bindings import driver

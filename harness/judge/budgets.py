@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from harness.judge import precision
-from harness.judge.compare import Accumulator, worst_of
+from harness.judge.compare import Accumulator
 from harness.judge.families import DECIDING
 from harness.judge.oracle import Oracle, Tensors
 from harness.judge.precision import CLASSES, Budget, Errors
@@ -44,15 +44,23 @@ class Output:
 
 @dataclass(frozen=True)
 class FamilyBudgets:
-    """Budgets by class on one family; out where the reference is not `finite` on it."""
+    """Budgets by class on one family, for each output; none where the reference is not `finite`.
 
-    budgets: dict[str, Budget]
+    Each output has its own, or an ill-conditioned one would hide an error of its neighbour.
+    """
+
+    each: tuple[dict[str, Budget], ...]
     finite: bool
+
+    @property
+    def budgets(self) -> dict[str, Budget]:
+        """The loosest over the outputs, for the record."""
+        return precision.loosest(self.each)
 
 
 def is_small(outputs: tuple[Output, ...]) -> bool:
     """Whether one call's error is a lucky draw: then several are pooled."""
-    return sum(math.prod(one.shape) for one in outputs) < precision.SMALL
+    return any(math.prod(one.shape) < precision.SMALL for one in outputs)
 
 
 def measure(
@@ -71,30 +79,39 @@ def measure(
     ways = ["fp32", *(f"r:{one}" for one in CLASSES[1:])]
     if family != deciding:
         ways += [f"t:{one}" for one in CLASSES[1:]]
-    errors: dict[str, list[Errors]] = {way: [] for way in ways}
-    finite = True
+    draws: list[dict[str, list[Errors]]] = []
     for number in range(precision.SMALL_DRAWS if is_small(outputs) else 1):
         found = _one_draw(oracle, outputs, draw(number), ways)
-        finite &= found is not None
         if found is None:
-            break
-        for way in ways:
-            errors[way].append(found[way])
-    if not finite:
-        return FamilyBudgets({}, finite=False)
-    eps = max((one.eps for one in outputs), default=0.0)
+            return FamilyBudgets((), finite=False)
+        draws.append(found)
+    each = []
+    for index, output in enumerate(outputs):
+        errors = {way: [one[way][index] for one in draws] for way in ways}
+        each.append(_of_one_output(errors, output))
+    return FamilyBudgets(tuple(each), finite=True)
+
+
+def _of_one_output(errors: dict[str, list[Errors]], output: Output) -> dict[str, Budget]:
+    """Budgets of one output from its errors in each way, one a draw.
+
+    Integers are judged by the fp32 run in every class: rounded operands move an index anywhere, and
+    a budget of that size would accept any index.
+    """
     budgets = {}
     for class_ in CLASSES:
-        own = ["fp32"] if class_ == "fp32" else [f"r:{class_}", f"t:{class_}"]
+        own = [f"r:{class_}", f"t:{class_}"]
+        if class_ == "fp32" or not output.dtype.is_floating_point:
+            own = ["fp32"]
         natives = [precision.pooled(errors[way]) for way in own if way in errors]
-        budgets[class_] = precision.budget(class_, natives, eps)
-    return FamilyBudgets(precision.nested(budgets), finite=True)
+        budgets[class_] = precision.budget(class_, natives, output.eps)
+    return precision.nested(budgets)
 
 
 def _one_draw(
     oracle: Oracle, outputs: tuple[Output, ...], tensors: Tensors, ways: list[str]
-) -> dict[str, Errors] | None:
-    """Errors of each way on one draw, None where the reference or its fp32 run is not finite."""
+) -> dict[str, list[Errors]] | None:
+    """Errors of each way and output on one draw, None where the reference is not finite."""
     out_bytes = sum(one.nbytes for one in outputs)
     chunks = list(itertools.islice(oracle.chunks(tensors, out_bytes), NATIVE_CHUNKS))
     gathered = {way: _accumulators(oracle, outputs, chunks) for way in ways}
@@ -105,10 +122,10 @@ def _one_draw(
         for way in ways:
             for one, leaf, true in zip(gathered[way], _run(oracle, chunk, way), truth, strict=True):
                 one.add(leaf, true)
-    found = {way: worst_of([one.errors() for one in gathered[way]]) for way in ways}
+    found = {way: [one.errors() for one in gathered[way]] for way in ways}
     if oracle.kind == "fp32":
-        found["fp32"] = _fp32_from_tf32(found["r:tf32"])
-    return found if found["fp32"].masks_equal else None
+        found["fp32"] = [_fp32_from_tf32(one) for one in found["r:tf32"]]
+    return found if all(one.masks_equal for one in found["fp32"]) else None
 
 
 def _run(oracle: Oracle, chunk: Tensors, way: str) -> list[torch.Tensor]:

@@ -16,8 +16,8 @@ from harness.faults import HarnessFault
 from harness.judge import schedule, verdicts, weights
 from harness.judge.arena import Arena
 from harness.judge.events import Listener, PhaseStarted, TrialDone
-from harness.judge.families import DECLARED, STRESS
-from harness.judge.precision import METRICS, Ledger
+from harness.judge.families import DECLARED
+from harness.judge.precision import METRICS, Ledger, usage
 from harness.judge.reference import ReferenceFault, take_apart
 from harness.judge.replies import BuildReply, OpenReply, PrepareReply, ReportReply, StageReply
 from harness.judge.seeds import Seeds, derive
@@ -29,6 +29,7 @@ from harness.sandbox.launch import Server, ServerDied, Worker
 from harness.spec.experiment import Experiment
 
 WARMUP = 3  # untimed calls before the checks: the first compiles, the others show the host's time
+BATCH = 32  # tensors of weights in one message, which carries at most 64 descriptors
 SPIN_FACTOR = 2.0  # of the host's time to enqueue a call, so that the launch is queued behind it
 SPIN_MAX_MS = 5.0
 
@@ -105,7 +106,14 @@ class Evaluation:
             ended = worker.close(orderly=orderly)
         except ServerDied as error:
             return _server_died(error, self._phase)
-        if orderly and ended.left:
+        if worker.server.touched:
+            return verdicts.failed(
+                Status.POLICY_VIOLATION,
+                Phase.TIME,
+                "fork_server_touched",
+                "priority, processors or limits of the fork server were changed from inside",
+            )
+        if orderly and (ended.left or not ended.swept):
             return verdicts.failed(
                 Status.POLICY_VIOLATION,
                 Phase.TIME,
@@ -130,7 +138,22 @@ class Evaluation:
             failed = stage(Patience(phase, deadline))
             if failed is not None:
                 return failed
-        return None
+        return self._over_all_calls()
+
+    def _over_all_calls(self) -> Failed | None:
+        """No call alone was hopeless; together they must still be within the class."""
+        asked, ledger = self.asked.class_, self.findings.ledger
+        assert ledger is not None
+        if ledger.reached(asked) is not None:
+            return None
+        detail = (
+            f"the errors of all {self.desk.calls} calls together are {ledger.rms(asked):.2f} times "
+            f"what class {asked} allows"
+        )
+        evidence = {"class": asked, "rms_of_budget": ledger.rms(asked), "calls": self.desk.calls}
+        return verdicts.failed(
+            Status.INCORRECT_NUMERICAL, Phase.TIME, "outside_budget", detail, evidence
+        )
 
     def _load(self, patience: Patience) -> Failed | None:
         """Open the device (ours to fail), then import the candidate's file."""
@@ -175,13 +198,32 @@ class Evaluation:
         if seeded_only:
             self.findings.policy = "seeded"
             return None
-        found = [(name, tuple(shape), own) for name, shape, own in reply.state or []]
+        listed = self._listed(reply, patience)
+        if isinstance(listed, Failed):
+            return listed
+        found = [(name, tuple(shape), own) for name, shape, own in listed]
         matched = weights.match(wanted, found)
         if isinstance(matched, weights.Unmatched):
             self.findings.policy, self.findings.unmatched = "seeded", matched.detail
             return None
         self.findings.policy = matched.policy
         return self._load_weights(matched, patience)
+
+    def _listed(
+        self, first: BuildReply, patience: Patience
+    ) -> list[tuple[str, list[int], bool]] | Failed:
+        """The names of the solution's state, all pages of them."""
+        listed, more = list(first.state or []), first.more
+        while more:
+            request = {"op": "state", "start": len(listed)}
+            reply = self.desk.ask(BuildReply, request, patience)
+            if isinstance(reply, Failed):
+                return reply
+            if reply.fault is not None:
+                return verdicts.from_fault(reply.fault, patience.phase, self.desk.worker.log_tail())
+            listed += reply.state or []
+            more = reply.more and bool(reply.state)
+        return listed
 
     def _constructor(self) -> dict[str, Any]:
         reference = self.workload.reference
@@ -199,14 +241,21 @@ class Evaluation:
         return str(cast).removeprefix("torch.") if cast is not None else None
 
     def _load_weights(self, matched: weights.Matched, patience: Patience) -> Failed | None:
-        shared = weights.share(self.workload.model, self.workload.device)
-        try:
-            request: dict[str, Any] = {"op": "weights", "names": list(matched.names)}
-            request["tensors"] = [one.spec() for one in shared]
-            return self._stage(request, patience, tuple(one.descriptor for one in shared))
-        finally:
-            for one in shared:
-                one.close()
+        """A few tensors a message: it carries only so many descriptors, and a process has few."""
+        for start in range(0, len(matched.names), BATCH):
+            batch = slice(start, start + BATCH)
+            shared = weights.share(self.workload.model, self.workload.device, batch)
+            try:
+                request: dict[str, Any] = {"op": "weights", "names": list(matched.names[batch])}
+                request["tensors"] = [one.spec() for one in shared]
+                descriptors = tuple(one.descriptor for one in shared)
+                failed = self._stage(request, patience, descriptors)
+            finally:
+                for one in shared:
+                    one.close()
+            if failed is not None:
+                return failed
+        return None
 
     def _prepare(self, arena: Arena, patience: Patience) -> Failed | None:
         """Map the buffers, run `prepare()`, warm up: compiling and tuning belong here."""
@@ -252,8 +301,7 @@ class Evaluation:
             return trial
         ledger = self.findings.ledger
         assert ledger is not None
-        budgets = self.workload.budgets(call.family).budgets
-        ledger.add(trial.errors, budgets)
+        ledger.add_outputs(trial.outputs, self.workload.budgets(call.family).each)
         if call.family not in self.findings.families:
             self.findings.families.append(call.family)
         for name in METRICS:
@@ -265,18 +313,25 @@ class Evaluation:
 
     def _incorrect(self, trial: Trial, phase: Phase) -> Failed:
         asked, unmatched = self.asked.class_, self.findings.unmatched
-        allowed = self.workload.budgets(trial.family).budgets[asked]
+        pairs = [
+            (errors, own[asked])
+            for errors, own in zip(
+                trial.outputs, self.workload.budgets(trial.family).each, strict=True
+            )
+        ]
+        errors, allowed = max(pairs, key=lambda pair: usage(*pair))
         return verdicts.incorrect(
-            trial.errors, allowed, phase, family=trial.family, class_=asked, unmatched=unmatched
+            errors, allowed, phase, family=trial.family, class_=asked, unmatched=unmatched
         )
 
     def _check(self, patience: Patience) -> Failed | None:
         """Untimed calls on secretly chosen families of values."""
-        usable = tuple(
-            one for one in (self.workload.deciding, *STRESS) if self.workload.usable(one)
+        chosen = schedule.check_families(
+            self.asked.experiment.checks,
+            self.workload.deciding,
+            self.workload.usable,
+            derive(self.seeds.inputs, "families"),
         )
-        secret = derive(self.seeds.inputs, "families")
-        chosen = schedule.check_families(self.asked.experiment.checks, usable, secret)
         for number, family in enumerate(chosen):
             trial = self._call(
                 Call(number % len(self.desk.arena.sets), family, self.findings.spin_ms, False),

@@ -220,6 +220,8 @@ def _resources(outcome: Outcome) -> ResourcesSection | None:
 def _seeds(outcome: Outcome, seeds: Seeds) -> SeedsSection | None:
     if outcome.workload is None:
         return None
+    if outcome.evaluation is not None:
+        seeds = outcome.evaluation.seeds  # a second attempt has its own
     return SeedsSection(
         inputs=seeds.inputs, weights=outcome.workload.weights_seed, forward=seeds.forward
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.judge.compare import Accumulator, worst_of
+from harness.judge.compare import Accumulator
 from harness.judge.families import DECLARED
 from harness.judge.oracle import Tensors
 from harness.judge.precision import SINGLE, usage
@@ -72,7 +72,7 @@ def lint(workload: Workload, asked: str) -> Lint:
 def _passes(workload: Workload, asked: str, answer: Answer) -> bool:
     """Whether an answer is within the class on every draw of the families that are timed."""
     for family in dict.fromkeys((DECLARED, workload.deciding)):
-        allowed = workload.budgets(family).budgets[asked]
+        allowed = [one[asked] for one in workload.budgets(family).each]
         for number in range(ROUNDS):
             seed = derive(workload.weights_seed, "lint", family, number)
             tensors = _first(workload, workload.inputs(seed, family))
@@ -87,7 +87,8 @@ def _passes(workload: Workload, asked: str, answer: Answer) -> bool:
             for one, leaf, true in zip(sums, found, truth, strict=True):
                 one.add(leaf, true)
             limit = SINGLE if workload.small else 1.0
-            if not usage(worst_of([one.errors() for one in sums]), allowed) <= limit:
+            used = [usage(one.errors(), own) for one, own in zip(sums, allowed, strict=True)]
+            if not all(one <= limit for one in used):
                 return False
     return True
 

@@ -9,7 +9,7 @@ reference in true fp32. Budget = c × native error + a few ulp of the output's d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -145,25 +145,47 @@ def usage(errors: Errors, allowed: Budget) -> float:
     return worst
 
 
+def loosest(several: Sequence[dict[str, Budget]]) -> dict[str, Budget]:
+    """The largest of each number over the outputs of one call, for the record."""
+    return {
+        class_: Budget(*map(max, zip(*(one[class_].metrics for one in several), strict=True)))
+        for class_ in CLASSES
+    }
+
+
 class Ledger:
     """Which classes the calls so far are within; small outputs are judged by the rms of calls."""
 
     def __init__(self, *, small: bool) -> None:
         self._small = small
         self._used: dict[str, list[float]] = {class_: [] for class_ in CLASSES}
+        self._judged: set[str] = set()
 
     def add(self, errors: Errors, budgets: dict[str, Budget]) -> None:
-        """One more call, on a family with these budgets."""
+        """One more call with one output, on a family with these budgets."""
+        self.add_outputs([errors], [budgets])
+
+    def add_outputs(self, errors: Sequence[Errors], budgets: Sequence[dict[str, Budget]]) -> None:
+        """One more call; each output has budgets of its own, and the worst of them counts."""
+        pairs = list(zip(errors, budgets, strict=True))
         for class_ in CLASSES:
-            self._used[class_].append(usage(errors, budgets[class_]))
+            self._used[class_].append(max(usage(one, own[class_]) for one, own in pairs))
+            if all(math.inf not in own[class_].metrics for _, own in pairs):
+                self._judged.add(class_)
+
+    def rms(self, class_: str) -> float:
+        """Of the calls' shares of their budgets."""
+        used = self._used[class_]
+        return math.sqrt(sum(one * one for one in used) / len(used)) if used else 0.0
 
     def within(self, class_: str) -> bool:
-        """Whether every call was within the class."""
+        """Whether every call was within the class, and at least one family could tell."""
         used = self._used[class_]
+        if used and class_ not in self._judged:
+            return False
         if not self._small:
             return all(one <= 1.0 for one in used)
-        rms = math.sqrt(sum(one * one for one in used) / len(used)) if used else 0.0
-        return rms <= 1.0 and all(one <= SINGLE for one in used)
+        return self.rms(class_) <= 1.0 and all(one <= SINGLE for one in used)
 
     def hopeless(self, class_: str) -> bool:
         """Whether no further call can bring the class back."""

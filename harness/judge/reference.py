@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from harness.construct import construct
+from harness.construct import construct, seed_torch
 from harness.spec.problem import Sized
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -153,7 +153,5 @@ def seeded(seed: int) -> Iterator[None]:
     """Every generator that a problem may draw from, seeded; the judge keeps no state in them."""
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
-    torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():  # else torch.manual_seed keeps 2 ms of tracebacks for later
-        torch.cuda.manual_seed_all(seed)
+    seed_torch(seed)
     yield

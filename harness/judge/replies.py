@@ -53,10 +53,11 @@ class StageReply(_Reply):
 
 
 class BuildReply(_Reply):
-    """Constructed: the state's names, shapes and whether each is a parameter."""
+    """Constructed: a page of the state's names, shapes and whether each is a parameter."""
 
     fault: Fault | None
     state: list[tuple[Text, list[int], bool]] | None = None
+    more: bool = False
 
 
 class PrepareReply(_Reply):

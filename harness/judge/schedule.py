@@ -6,11 +6,13 @@ classed and cheap while it is timed. Owns the plan; knows no worker.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from harness.judge.families import DECIDING, DECLARED, STRESS
+from harness.judge.families import DECLARED, STRESS
 
 BLOCK = 5  # trials on the same buffers
 DECIDING_SHARE = 0.3  # of the timed blocks
@@ -25,15 +27,18 @@ class BlockPlan:
     family: str
 
 
-def check_families(checks: int, usable: tuple[str, ...], secret: int) -> tuple[str, ...]:
+def check_families(
+    checks: int, deciding: str, usable: Callable[[str], bool], secret: int
+) -> Iterator[str]:
     """The families of the untimed calls: the deciding one first, then a secret draw of the others.
 
-    `usable` are those on which the reference stays finite.
+    `usable` tells whether the reference stays finite on one; it takes time, so none is asked for
+    in vain.
     """
-    chosen = [DECIDING] if DECIDING in usable else [DECLARED]
-    others = [one for one in STRESS if one in usable]
+    others = list(STRESS)
     random.Random(secret).shuffle(others)
-    return tuple((chosen + others)[:checks])
+    usable_others = (one for one in others if usable(one))
+    return itertools.islice(itertools.chain([deciding], usable_others), checks)
 
 
 def blocks(trials: int, sets: int, deciding: str, secret: int) -> tuple[BlockPlan, ...]:

@@ -7,6 +7,7 @@ record, also where the problem, the machine or the harness failed.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import traceback
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import Any
 
 import torch
 
-from harness.faults import HarnessFault
+from harness.faults import HarnessFault, UsageError
 from harness.judge import clocks, dossier, null, oracle, suspicion, verdicts
 from harness.judge.arena import Arena
 from harness.judge.clocks import Overhead
@@ -39,6 +40,9 @@ from harness.spec.problem import BadProblem, Sized, resize
 from harness.spec.solution import Solution
 
 ASKED = {"fp32": "tf32", "fp16": "fp16", "bf16": "bf16"}  # by dtype, where the config says auto
+# After these the next worker comes from a new server: what the old one is worth is not known.
+SERVER_SUSPECT = ("worker_crashed", "worker_killed", "fork_server_ended", "fork_server_touched",
+                  "processes_left_behind", "cannot_be_stopped")  # fmt: skip
 HEADROOM = 0.95  # of free memory: the rest is fragmentation and what libraries take on the way
 
 
@@ -59,6 +63,7 @@ class Session:
         self._kept = contextlib.ExitStack()
         oracle.true_fp32()
         if device.type == "cuda":
+            _require_bindings()
             torch.cuda.set_device(device)
             self._uuid: str | None = str(torch.cuda.get_device_properties(device).uuid)
             self._kept.enter_context(
@@ -94,8 +99,8 @@ class Session:
     ) -> Record:
         """One evaluation, a fault of the harness retried once; the record is not yet stored."""
         started = datetime.now(UTC)
-        seeds = Seeds.fresh()
         for attempt in (1, 2):
+            seeds = Seeds.fresh()  # a second attempt must not repeat inputs that were seen
             try:
                 outcome = self._outcome(sized, solution, seeds)
                 break
@@ -220,10 +225,22 @@ class Session:
     # -- judging ---------------------------------------------------------------------------------
 
     def _judge(self, workload: Workload, solution: Solution, seeds: Seeds) -> Outcome:
+        """Where the clocks disagree everything is done once more: a machine is busy at times.
+
+        Whoever forges a clock is no better off: the second time it has to get by both rules again.
+        """
+        outcome = self._judge_once(workload, solution, seeds)
+        if outcome.verdict.reason == "clocks_disagree":
+            self.listener(Note(f"{solution.name}: the clocks disagree; measuring once more"))
+            outcome = self._judge_once(workload, solution, Seeds.fresh())
+        return outcome
+
+    def _judge_once(self, workload: Workload, solution: Solution, seeds: Seeds) -> Outcome:
         interpreted = solution.backend == "triton" and self.device.type == "cpu"
         evaluation, failed = self._attempt(workload, solution, seeds, interpreted, seeded=False)
         if failed is not None and _may_be_seeded(evaluation, failed):
-            again, second = self._attempt(workload, solution, seeds, interpreted, seeded=True)
+            other = Seeds.fresh()
+            again, second = self._attempt(workload, solution, other, interpreted, seeded=True)
             if second is None:
                 evaluation, failed = again, None
         outcome = Outcome(
@@ -252,12 +269,14 @@ class Session:
     ) -> tuple[Evaluation, Failed | None]:
         asked = Asked(self.experiment, self.asked(workload), self.listener, self._telemetry)
         evaluation = Evaluation(workload, solution.name, solution.source, asked, seeds)
-        with contextlib.closing(Arena(workload)) as arena:
+        with contextlib.closing(self._arena(workload)) as arena:
             failed = evaluation.run(self._server(interpret), arena, seeded_only=seeded)
-        if failed is not None and failed.reason in ("worker_crashed", "worker_killed",
-                                                    "fork_server_ended"):  # fmt: skip
+        if failed is not None and failed.reason in SERVER_SUSPECT:
             self._forget_servers()
         return evaluation, failed
+
+    def _arena(self, workload: Workload) -> Arena:
+        return Arena(workload, cold=self.experiment.cache == "cold")
 
     def _telemetry(self) -> environment.Telemetry | None:
         return environment.telemetry(str(self.device), self._uuid)
@@ -265,7 +284,7 @@ class Session:
     def _overhead(self, workload: Workload, *, again: bool = False) -> Overhead:
         key = id(workload)
         if key not in self._overheads or again:
-            with contextlib.closing(Arena(workload)) as arena:
+            with contextlib.closing(self._arena(workload)) as arena:
                 self._overheads[key] = null.measure(workload, arena, self._server(False))
         return self._overheads[key]
 
@@ -313,6 +332,8 @@ class Session:
     # -- servers ---------------------------------------------------------------------------------
 
     def _server(self, interpret: bool) -> Server:
+        if interpret in self._servers and self._servers[interpret].touched:
+            self._forget_servers()
         if interpret not in self._servers:
             self._servers[interpret] = Server(interpret=interpret)
         return self._servers[interpret]
@@ -322,6 +343,20 @@ class Session:
             with contextlib.suppress(ServerDied, OSError):
                 server.close()
         self._servers.clear()
+
+
+def _require_bindings() -> None:
+    """Device buffers need the driver's own calls; torch's CUDA wheels bring them from 2.10 on."""
+    if (
+        importlib.util.find_spec("cuda") is None
+        or importlib.util.find_spec("cuda.bindings") is None
+    ):
+        raise UsageError(
+            "--device",
+            found="a CUDA device and no package cuda-bindings",
+            wanted="both",
+            remedy="pip install 'cuda-bindings>=13'",
+        )
 
 
 def _smoke_of(sized: Sized) -> Sized | None:

@@ -29,7 +29,8 @@ from harness.judge.replies import CallReply
 from harness.judge.seeds import Seeds, derive
 from harness.judge.workload import Workload
 from harness.record.schema import Failed, Phase, Status
-from harness.sandbox.launch import Silence, Worker, stalled_ms
+from harness.sandbox import kin
+from harness.sandbox.launch import Silence, Worker
 
 from harness.judge import verdicts  # isort: skip
 
@@ -70,8 +71,13 @@ class Trial:
     stalled_ms: float
     took_ms: float
     compiles: int
-    errors: Errors
+    outputs: tuple[Errors, ...]
     steps: tuple[str, ...]
+
+    @property
+    def errors(self) -> Errors:
+        """The worst over the outputs, metric by metric."""
+        return worst_of(list(self.outputs))
 
 
 def reading(trial: Trial) -> Reading:
@@ -84,6 +90,7 @@ class Desk:
 
     def __init__(self, worker: Worker, workload: Workload, arena: Arena, seeds: Seeds) -> None:
         self.worker, self.workload, self.arena, self.seeds = worker, workload, arena, seeds
+        self.threads = torch.get_num_threads()  # those that the worker is given
         self.calls = 0
 
     def ask(
@@ -115,6 +122,8 @@ class Desk:
         number, self.calls = self.calls, self.calls + 1
         seed = derive(self.seeds.inputs, "call", number)
         forward_seed = derive(self.seeds.forward, "call", number)
+        if not self.worker.pause():  # nothing of it may see the inputs before it is told to go
+            return _unstoppable(patience)
         self.arena.fill(call.set, self.workload.inputs(seed, call.family))
         steps.append("fill")
         self.arena.poison()
@@ -130,20 +139,21 @@ class Desk:
             "new_block": call.new_block,
         }
         steps.append("go")
-        stalled = self._stalled_ms()
+        before = self._waited_ms()
+        self.worker.resume()
         go = time.perf_counter_ns()
         reply = self.ask(CallReply, request, patience)
         probe.read()
         wall_ms = (time.perf_counter_ns() - go) / NS_PER_MS
-        stalled = self._stalled_ms() - stalled
+        after = self._waited_ms() if self.worker.alone else before
         if isinstance(reply, Failed):
             return reply
         steps += [*reply.steps, "done", "probe"]
         wrong = self._wrong(reply, patience)
         if wrong is not None:
             return wrong
-        errors = self._judged(probe, seed, forward_seed, call.family, steps)
-        if errors is None:
+        outputs = self._judged(probe, seed, forward_seed, call.family, steps)
+        if outputs is None:
             return _late(patience)
         return Trial(
             family=call.family,
@@ -151,17 +161,29 @@ class Desk:
             host_ms=reply.host_ms,
             tail_ms=reply.tail_ms,
             wall_ms=wall_ms,
-            stalled_ms=stalled,
+            stalled_ms=self._stalled_ms(before, after, reply.device_ms),
             took_ms=reply.took_ms,
             compiles=reply.compiles,
-            errors=errors,
+            outputs=outputs,
             steps=tuple(steps),
         )
 
-    def _stalled_ms(self) -> float:
-        """Both sides' waiting for a processor, so far: wall time that no clock of a call sees."""
-        own = stalled_ms(os.getpid(), threading.get_native_id())
-        return own + stalled_ms(self.worker.pid, self.worker.pid)
+    def _waited_ms(self) -> tuple[float, float]:
+        """Both sides' waiting for a processor so far, and what the worker's other threads used."""
+        waited, used = self.worker.waited_ms()
+        return kin.thread_ms(os.getpid(), threading.get_native_id())[1] + waited, used
+
+    def _stalled_ms(
+        self, before: tuple[float, float], after: tuple[float, float], device_ms: float
+    ) -> float:
+        """Wall time of a call that both sides spent waiting for a processor, for no doing of ours.
+
+        Work of the candidate's other threads makes the first one wait as well. What an honest call
+        of `device_ms` gives them is what its threads can do meanwhile; the rest is taken off.
+        """
+        others = self.threads - 1 if self.workload.device.type == "cpu" else 0
+        hidden = max(0.0, after[1] - before[1] - others * device_ms)
+        return max(0.0, after[0] - before[0] - hidden)
 
     def _wrong(self, reply: CallReply, patience: Patience) -> Failed | None:
         if reply.fault is not None:
@@ -172,8 +194,8 @@ class Desk:
 
     def _judged(
         self, probe: Probe, seed: int, forward_seed: int, family: str, steps: list[str]
-    ) -> Errors | None:
-        """Errors of the sealed output; None if it changed after the answer."""
+    ) -> tuple[Errors, ...] | None:
+        """Errors of each sealed output; None if it changed after the answer."""
         oracle = self.workload.oracle
         tensors = self.workload.inputs(seed, family)
         out_bytes = self.workload.sizes.outputs
@@ -193,12 +215,21 @@ class Desk:
                 one.add(copied, true)
             row += rows or 0
         steps.append("compare")
-        return worst_of([one.errors() for one in sums])
+        return tuple(one.errors() for one in sums)
 
     def _private(self, row: int, rows: int | None) -> list[torch.Tensor]:
         if rows is None:
             return [one.tensor.clone() for one in self.arena.output]
         return [one.tensor[row : row + rows].clone() for one in self.arena.output]
+
+
+def _unstoppable(patience: Patience) -> Failed:
+    return verdicts.failed(
+        Status.POLICY_VIOLATION,
+        patience.phase,
+        "cannot_be_stopped",
+        "the worker or a process that it started could not be stopped between two calls",
+    )
 
 
 def _late(patience: Patience) -> Failed:

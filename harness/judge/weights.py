@@ -73,10 +73,10 @@ def named_state(model: nn.Module) -> list[Named]:
     ]
 
 
-def share(model: nn.Module, device: torch.device) -> list[SharedTensor]:
-    """The reference's state in read-only shared buffers; the caller closes them."""
+def share(model: nn.Module, device: torch.device, which: slice = slice(None)) -> list[SharedTensor]:
+    """The reference's state or a part of it, read-only and shared; the caller closes it."""
     shared = []
-    for tensor in state_of(model).values():
+    for tensor in list(state_of(model).values())[which]:
         buffer = SharedTensor(layout_of(tensor.detach()), device, read_only=True)
         buffer.tensor.copy_(tensor.detach())
         shared.append(buffer)

@@ -21,7 +21,7 @@ from typing import Any
 
 from harness import wire
 from harness.faults import HarnessFault
-from harness.sandbox import limits
+from harness.sandbox import kin, limits
 
 READY_S = 180.0  # importing torch takes 1 to 10 s; a cold disk has taken a minute
 ANSWER_S = 60.0  # forking and reaping take milliseconds; a dying CUDA context, seconds
@@ -57,6 +57,7 @@ class Server:
     def __init__(self, *, interpret: bool) -> None:
         self.interpret = interpret
         self._deaths: dict[int, Death] = {}
+        self.workers: set[int] = set()  # those that have not been ended
         self._answers: deque[wire.Message] = deque()
         self._folder = Path(tempfile.mkdtemp(prefix="harness-server-"))
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -74,6 +75,7 @@ class Server:
                 start_new_session=True,
             )  # fmt: skip
         theirs.close()
+        self._settings = kin.settings(self._process.pid)
         try:
             self.facts = self._await_ready()
         except BaseException:
@@ -84,6 +86,11 @@ class Server:
     def pid(self) -> int:
         """The server's process."""
         return self._process.pid
+
+    @property
+    def touched(self) -> bool:
+        """Whether a worker has changed what later workers would inherit: they would run slower."""
+        return self._process.poll() is None and kin.settings(self.pid) != self._settings
 
     def _await_ready(self) -> wire.Message:
         if not select.select([self.control], [], [], READY_S)[0]:
@@ -112,7 +119,9 @@ class Server:
         }
         try:
             wire.send(self.control, request, (theirs.fileno(), log))
-            return self._answer("spawned")["spawned"], mine
+            pid = self._answer("spawned")["spawned"]
+            self.workers.add(pid)
+            return pid, mine
         except wire.Closed:
             raise ServerDied(self.log()) from None
         finally:
@@ -127,6 +136,7 @@ class Server:
             raise ServerDied(self.log()) from None
         death = Death(found["exit"], found["signal"])
         self._deaths.pop(pid, None)
+        self.workers.discard(pid)
         return Ended(death, found["by_itself"], found["left"], found["swept"])
 
     def death_of(self, pid: int) -> Death | None:
@@ -186,6 +196,7 @@ class Worker:
         self.scratch = Path(tempfile.mkdtemp(prefix="harness-worker-"))
         self._log = os.open(self.scratch / "log", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self._envelope = wire.Envelope(os.urandom(16).hex())
+        self._stopped: tuple[int, ...] = ()
         try:
             self.pid, self._sock = server.spawn(self.scratch, self._log)
         except BaseException:
@@ -247,6 +258,30 @@ class Worker:
             select.select([self.server.control], [], [], 0.05)
         return Silence("protocol", "socket_closed", "the worker closed its socket and lives on")
 
+    def pause(self) -> bool:
+        """Stop it and all that it started; False where something of it cannot be stopped."""
+        stopped = kin.stop(self.pid, self.server.pid, self.server.workers)
+        self._stopped = stopped or ()
+        return stopped is not None
+
+    def resume(self) -> None:
+        """Let it run again, what it started as well."""
+        kin.go_on(self._stopped)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it has started no process that is still there, not even as a dead one."""
+        return len(kin.kin(self.pid, self.server.pid, self.server.workers)) == 1
+
+    def waited_ms(self) -> tuple[float, float]:
+        """So far: its first thread's waiting for a processor, and what all else of it has used.
+
+        The first thread may have waited for exactly that, so who explains time by the one number
+        has to look at the other.
+        """
+        ran, waited = kin.thread_ms(self.pid, self.pid)
+        return waited, kin.used_ms(self.pid) - ran
+
     def log_tail(self) -> str:
         """The end of what the candidate printed."""
         size = os.fstat(self._log).st_size
@@ -264,18 +299,6 @@ class Worker:
             self._sock.close()
             os.close(self._log)
             shutil.rmtree(self.scratch, ignore_errors=True)
-
-
-def stalled_ms(pid: int, thread: int) -> float:
-    """How long a thread has so far been ready to run while others had the processor.
-
-    Kept by the kernel, so no candidate can change it; 0 where this kernel does not keep it.
-    """
-    try:
-        text = Path(f"/proc/{pid}/task/{thread}/schedstat").read_text()
-        return int(text.split()[1]) / 1e6
-    except (OSError, IndexError, ValueError):
-        return 0.0
 
 
 def describe(death: Death) -> str:

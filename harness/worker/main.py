@@ -18,14 +18,14 @@ from typing import Any
 import torch
 
 from harness import mapping, wire
-from harness.construct import construct, state_of
+from harness.construct import construct, seed_torch, state_of
 from harness.mapping import Layout
 from harness.worker import candidate, seal
 from harness.worker.clock import DeviceStopwatch, HostStopwatch, Stopwatch
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
-LISTED = 400  # names of parameters that fit a message; more are told by their count
+PAGE = 200  # names of parameters that fit a message of 64 KiB
 
 
 def value(part: Any, tensors: list[torch.Tensor]) -> Any:
@@ -94,15 +94,22 @@ class Worker:
         self.model, fault = candidate.attempt(call)
         if fault:
             return {"fault": fault}
-        named, fault = candidate.attempt(lambda: self._state_names())
-        return {"fault": fault, "state": named}
+        return self.state({"start": 0}, ())
+
+    def state(self, request: Request, fds: tuple[int, ...]) -> Reply:
+        """One page of the state's names, from number `start` on."""
+        start = request["start"]
+        named, fault = candidate.attempt(self._state_names)
+        listed = named or []
+        page = listed[start : start + PAGE]
+        return {"fault": fault, "state": page, "more": len(listed) > start + PAGE}
 
     def _state_names(self) -> list[Any]:
         state = state_of(self.model)
         parameters = {name for name, _ in self.model.named_parameters(remove_duplicate=False)}
         return [
             [name[:200], list(tensor.shape), name in parameters] for name, tensor in state.items()
-        ][:LISTED]
+        ]
 
     def weights(self, request: Request, fds: tuple[int, ...]) -> Reply:
         """Copy the shared weights into the model, under the names that the judge has matched."""
@@ -142,7 +149,7 @@ class Worker:
         """One call: spin, start, candidate, end, whole-device sync, seal."""
         if request["new_block"] and self.device_type == "cuda":
             torch._C._cuda_emptyCache()
-        torch.manual_seed(int(request["seed"], 16))
+        seed_torch(int(request["seed"], 16))
         arguments = self.sets[request["set"]]
         steps: list[str] = []
 
@@ -225,7 +232,7 @@ def flags() -> dict[str, str]:
 def run(sock: socket.socket) -> None:
     """Answer requests until the judge says close or is gone."""
     worker = Worker(sock)
-    names = "open load build weights prepare inputs output call report"
+    names = "open load build state weights prepare inputs output call report"
     operations = {name: getattr(worker, name) for name in names.split()}
     while True:
         try:

@@ -24,9 +24,15 @@ _shape, _dtype = _base.shape.__get__, _base.dtype.__get__
 _device, _layout = _base.device.__get__, _base.layout.__get__
 _stride, _offset = _base.stride, _base.storage_offset
 _pointer = _base.data_ptr
-_is_conj, _is_neg = _base.is_conj, _base.is_neg
+_is_conj = _base.is_conj
 _wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _plain = (torch.Tensor, torch.nn.Parameter)
+# What torch's own functions return (torch.max, torch.topk): tuples of C, without code of anybody's.
+_torchs_tuples = tuple(
+    one
+    for one in vars(torch.return_types).values()
+    if isinstance(one, type) and one.__module__ == "torch.return_types"
+)
 MAX_DEPTH = 8  # deeper than any reference nests, and an end for a list that contains itself
 
 
@@ -59,12 +65,13 @@ def flatten(found: Any, structure: Any, depth: int = 0) -> list[Any]:
     if structure == "tensor":
         return [found]
     (kind, parts), *_ = structure.items()
-    wanted = {"list": list, "tuple": tuple, "dict": dict}[kind]
-    if type(found) is not wanted or depth > MAX_DEPTH:
+    wanted: Any = {"list": list, "tuple": tuple, "dict": dict}[kind]
+    fits = type(found) is wanted or (wanted is tuple and type(found) in _torchs_tuples)
+    if not fits or depth > MAX_DEPTH:
         raise Mismatch("wrong_structure", _kind(found), kind)
     if kind == "dict":
         keys = [key for key, _ in parts]
-        if list(dict.keys(found)) != keys:
+        if dict.__len__(found) != len(keys) or not all(key in dict.keys(found) for key in keys):
             raise Mismatch("wrong_structure", f"keys {list(dict.keys(found))}", f"keys {keys}")
         children = [(dict.__getitem__(found, key), part) for key, part in parts]
     else:
@@ -78,7 +85,7 @@ def check_leaf(found: Any, wanted: Layout, device_type: str) -> None:
     """Raise `Mismatch` unless `found` is a plain dense tensor of this shape, dtype and device."""
     if type(found) not in _plain:
         raise Mismatch("not_a_plain_tensor", _kind(found), "torch.Tensor")
-    if _layout(found) is not torch.strided or _wrapped(found) or _is_conj(found) or _is_neg(found):
+    if _layout(found) is not torch.strided or _wrapped(found) or _is_conj(found):
         raise Mismatch("not_dense", str(_layout(found)), "a dense strided tensor")
     if tuple(_shape(found)) != wanted.shape:
         raise Mismatch("wrong_shape", str(tuple(_shape(found))), str(wanted.shape))

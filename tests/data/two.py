@@ -1,4 +1,4 @@
-"""Two outputs of unequal sensitivity: a product, and how often a value is below one half."""
+"""Two outputs of unequal sensitivity: a product, and a sum most of whose digits cancel."""
 
 import torch
 from torch import nn
@@ -9,7 +9,7 @@ columns = 64
 
 class Model(nn.Module):
     def forward(self, x):
-        return {"doubled": 2 * x, "cancelled": (x + 1000.0) - 1000.0}
+        return {"doubled": 2 * x, "cancelled": (x + 1e5) - 1e5}
 
 
 def get_inputs():
