@@ -271,6 +271,39 @@ def floor(
     )
 
 
+@dataclass(frozen=True)
+class Linted:
+    """One problem at one size: whether it is sound, and what there is to say in a line."""
+
+    name: str
+    size: str
+    sound: bool
+    line: str
+
+
+def lint(queries: Sequence[str], *, device: str, root: Path = ROOT) -> Iterator[Linted]:
+    """Try every null answer on each problem, at the size that suits the device."""
+    _torch()
+    from harness.judge.session import Session
+    from harness.sweep import plan
+
+    options = [
+        Override("problems", list(queries), "lint"),
+        Override("device", device, "--device"),
+    ]
+    experiment = resolve(None, options, root).experiment
+    with Session(experiment, choose_device(device), root, silent) as session:
+        made = plan.make(experiment, root, on_gpu=session.device.type == "cuda")
+        for group in made.groups:
+            if isinstance(group.problem, BadProblem):
+                said = f"cannot be read: {group.problem.detail}"
+                yield Linted(group.problem.name, "-", sound=False, line=said)
+                continue
+            sized = session.fitting(group.sized)
+            sound, line = session.lint(sized)
+            yield Linted(group.problem.name, sized.size, sound, line)
+
+
 def _this_hardware() -> hardware.Hardware:
     names = environment.device_names()
     row = hardware.of_device(names[0]) if names else None

@@ -303,12 +303,29 @@ def floor(
     lines = [
         f"{units.milliseconds(found.floor_ms)}  {found.bound}-bound on {found.hardware}",
         f"{sized.problem.name}, {sized.size}, class {class_}, policy {found.policy}: "
-        f"{units.gigabytes(found.bytes)}, {units.operations(found.flops)} operations",
+        f"{units.gigabytes(found.bytes)}, {units.operations(found.flops)}",
         *found.assumptions,
         f"an estimate, not evidence; source: {found.source}",
     ]
     print("\n".join(lines))  # noqa: T201
     return OK
+
+
+@app.command()
+def lint(
+    problem: Annotated[list[str], typer.Argument(help="Problems, as for run.")],
+    device: Annotated[str, typer.Option(help="auto, cuda, cuda:N or cpu.")] = "auto",
+) -> int:
+    """Say whether a problem can tell a right answer from none."""
+    from harness import api
+    from harness.publish import console as tables
+
+    console = tables.Screen()
+    sound = True
+    for found in api.lint(problem, device=device, root=ROOT):
+        tables.print_line(f"{found.name}, {found.size}: {found.line}", console)
+        sound = sound and found.sound
+    return OK if sound else NEGATIVE
 
 
 @app.command(name="list")

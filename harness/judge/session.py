@@ -133,6 +133,19 @@ class Session:
                 return sized  # its verdict will say so
         return preferred[-1]
 
+    def lint(self, sized: Sized) -> tuple[bool, str]:
+        """Whether a problem can tell a right answer from none, and a line about it."""
+        try:
+            workload = self._workload(sized)
+            short = self._memory_short(workload)
+            if short is not None:
+                return False, short.detail
+            self._load(workload)
+        except ReferenceFault as fault:
+            return False, f"invalid: {fault.reason}: {fault.detail}"
+        assert self._lint is not None
+        return not self._lint.degenerate, self._lint.line()
+
     @property
     def protocol_digest(self) -> str:
         """Of the rules by which this session judges."""
