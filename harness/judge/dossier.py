@@ -43,6 +43,7 @@ def protocol(cache: str) -> ProtocolSection:
         "families": sorted(families.FAMILIES),
         "block": schedule.BLOCK,
         "deciding_share": schedule.DECIDING_SHARE,
+        "stress_share": schedule.STRESS_SHARE,
         "warmup": stages.WARMUP,
         "spin": [stages.SPIN_FACTOR, stages.SPIN_MAX_MS],
     }

@@ -346,7 +346,10 @@ class Evaluation:
         """Blocks of timed trials; a block that the chip was throttled in is thrown away."""
         trials = self.asked.experiment.trials
         secret = derive(self.seeds.inputs, "blocks")
-        plan = schedule.blocks(trials, len(arena.sets), self.workload.deciding, secret)
+        stress = schedule.timed_stress(self.workload.usable, secret)
+        plan = schedule.blocks(
+            trials, len(arena.sets), self.workload.deciding, secret, stress=stress
+        )
         for block in plan:
             timed = self._block(block, patience)
             if isinstance(timed, Failed):

@@ -7,24 +7,21 @@ record, also where the problem, the machine or the harness failed.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import traceback
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from harness.faults import HarnessFault, UsageError
-from harness.judge import clocks, dossier, null, oracle, suspicion, verdicts
+from harness.faults import HarnessFault
+from harness.judge import clocks, dossier, null, oracle, readiness, suspicion, verdicts
 from harness.judge.arena import Arena
 from harness.judge.clocks import Overhead
 from harness.judge.evaluation import Asked, Evaluation, Findings
 from harness.judge.events import Listener, Note
 from harness.judge.filing import Filing, Outcome
 from harness.judge.floors import Floors
-from harness.judge.free_memory import free_bytes
 from harness.judge.lint import Lint, lint
 from harness.judge.reference import ReferenceFault
 from harness.judge.seeds import Seeds
@@ -32,7 +29,6 @@ from harness.judge.trial import reading
 from harness.judge.workload import Workload
 from harness.record import environment
 from harness.record.schema import Failed, Passed, Phase, Record, Status, new_id
-from harness.sandbox import builds
 from harness.sandbox.launch import Server, ServerDied
 from harness.sandbox.lock import device_lock
 from harness.spec.experiment import Experiment
@@ -43,7 +39,6 @@ ASKED = {"fp32": "tf32", "fp16": "fp16", "bf16": "bf16"}  # by dtype, where the 
 # After these the next worker comes from a new server: what the old one is worth is not known.
 SERVER_SUSPECT = ("worker_crashed", "worker_killed", "fork_server_ended", "fork_server_touched",
                   "processes_left_behind", "cannot_be_stopped")  # fmt: skip
-HEADROOM = 0.95  # of free memory: the rest is fragmentation and what libraries take on the way
 
 
 class Session:
@@ -63,7 +58,7 @@ class Session:
         self._kept = contextlib.ExitStack()
         oracle.true_fp32()
         if device.type == "cuda":
-            _require_bindings()
+            readiness.require_bindings()
             torch.cuda.set_device(device)
             self._uuid: str | None = str(torch.cuda.get_device_properties(device).uuid)
             self._kept.enter_context(
@@ -127,7 +122,7 @@ class Session:
         """The first of several sizes that fits the device's free memory; else the last."""
         for sized in preferred[:-1]:
             try:
-                if self._memory_short(self._workload(sized)) is None:
+                if readiness.memory_short(self._workload(sized), self.device) is None:
                     return sized
             except ReferenceFault:
                 return sized  # its verdict will say so
@@ -137,7 +132,7 @@ class Session:
         """Whether a problem can tell a right answer from none, and a line about it."""
         try:
             workload = self._workload(sized)
-            short = self._memory_short(workload)
+            short = readiness.memory_short(workload, self.device)
             if short is not None:
                 return False, short.detail
             self._load(workload)
@@ -152,48 +147,18 @@ class Session:
         return dossier.protocol(self.experiment.cache).digest
 
     def _outcome(self, sized: Sized, solution: Solution, seeds: Seeds) -> Outcome:
-        early = self._not_here(solution)
+        early = readiness.not_here(solution, self.device, float(self.experiment.deadlines_s.build))
         if early is not None:
             return Outcome(early)
         try:
             workload = self._workload(sized)
-            short = self._memory_short(workload)
+            short = readiness.memory_short(workload, self.device)
             if short is not None:
                 return Outcome(short, workload=workload)
             self._load(workload)
             return self._judge(workload, solution, seeds)
         except ReferenceFault as fault:
             return Outcome(verdicts.from_reference(fault, Phase.LOAD))
-
-    def _not_here(self, solution: Solution) -> Failed | None:
-        """What can be said of a solution without running it."""
-        if solution.empty:
-            return verdicts.failed(
-                Status.COMPILE_ERROR, Phase.LOAD, "no_solution", "the file holds no solution"
-            )
-        if solution.backend == "cuda" and self.device.type != "cuda":
-            evidence = self._compiled(solution)
-            return verdicts.failed(
-                Status.UNAVAILABLE,
-                Phase.LOAD,
-                "no_cuda_device",
-                "a CUDA solution needs a CUDA device and there is none here",
-                evidence,
-            )
-        return None
-
-    def _compiled(self, solution: Solution) -> dict[str, Any]:
-        """Where nvcc is at hand the source is compiled all the same, and the outcome told."""
-        compiler, source = builds.nvcc(), builds.cuda_source(solution.source)
-        if compiler is None or source is None:
-            return {"nvcc": compiler, "has_cuda_source": source is not None}
-        deadline = float(self.experiment.deadlines_s.build)
-        found = builds.compile_cuda(source, compiler, deadline)
-        return {
-            "nvcc": compiler,
-            "compiled": {one.architecture: one.ok for one in found},
-            "messages": {one.architecture: one.message for one in found if one.message},
-        }
 
     # -- workloads -------------------------------------------------------------------------------
 
@@ -220,20 +185,6 @@ class Session:
         except ReferenceFault:
             self._workloads.clear()  # it will fail for the next solution as well
             raise
-
-    def _memory_short(self, workload: Workload) -> Failed | None:
-        free = free_bytes(self.device)
-        needed = workload.needed_bytes()
-        if workload.loaded or needed <= HEADROOM * free:
-            return None
-        where = "device memory" if self.device.type == "cuda" else "memory"
-        return verdicts.failed(
-            Status.RESOURCE_EXCEEDED,
-            Phase.LOAD,
-            "too_little_memory",
-            f"needs {needed / 1e9:.1f} GB of {where}, {free / 1e9:.1f} GB are free",
-            {"needed_bytes": needed, "free_bytes": free},
-        )
 
     # -- judging ---------------------------------------------------------------------------------
 
@@ -356,20 +307,6 @@ class Session:
             with contextlib.suppress(ServerDied, OSError):
                 server.close()
         self._servers.clear()
-
-
-def _require_bindings() -> None:
-    """Device buffers need the driver's own calls; torch's CUDA wheels bring them from 2.10 on."""
-    if (
-        importlib.util.find_spec("cuda") is None
-        or importlib.util.find_spec("cuda.bindings") is None
-    ):
-        raise UsageError(
-            "--device",
-            found="a CUDA device and no package cuda-bindings",
-            wanted="both",
-            remedy="pip install 'cuda-bindings>=13'",
-        )
 
 
 def _smoke_of(sized: Sized) -> Sized | None:
