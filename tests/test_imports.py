@@ -113,7 +113,9 @@ def test_a_live_worker_holds_nothing_of_judge_spec_or_record():
         "harness.worker",
         "harness.worker.candidate",
         "harness.worker.clock",
+        "harness.worker.flags",
         "harness.worker.main",
+        "harness.worker.profile",
         "harness.worker.seal",
     }
 

@@ -5,9 +5,9 @@ the call, the overhead, is measured with a null solution over the same path. The
 be neither more than the wall time nor less than the wall time minus the overhead, within noise.
 
 Single trials are late for reasons of their own, so a group of trials is asked for the lower
-quartile of what it cannot explain. The groups are the trials with the smallest claims, a fifth and
-a half of all, and the five smallest: whoever wants a smaller median or a smaller good placement has to forge every one of
-such a group, and then its quietest trials show it too.
+quartile of what it cannot explain. The groups are the trials with the smallest claims, a twentieth,
+a fifth and a half of all: whoever wants a smaller median or a smaller good placement has to forge
+every one of such a group, and then its quietest trials show it too.
 """
 
 from __future__ import annotations

@@ -18,8 +18,16 @@ from harness.judge.arena import Arena
 from harness.judge.events import Listener, PhaseStarted, TrialDone
 from harness.judge.families import DECLARED
 from harness.judge.precision import METRICS, Ledger, usage
+from harness.judge.provenance import Kernel
 from harness.judge.reference import ReferenceFault, take_apart
-from harness.judge.replies import BuildReply, OpenReply, PrepareReply, ReportReply, StageReply
+from harness.judge.replies import (
+    BuildReply,
+    OpenReply,
+    PrepareReply,
+    ProfileReply,
+    ReportReply,
+    StageReply,
+)
 from harness.judge.seeds import Seeds, derive
 from harness.judge.trial import Call, Desk, Patience, Trial
 from harness.judge.workload import Workload
@@ -32,6 +40,7 @@ WARMUP = 3  # untimed calls before the checks: the first compiles, the others sh
 BATCH = 32  # tensors of weights in one message, which carries at most 64 descriptors
 SPIN_FACTOR = 2.0  # of the host's time to enqueue a call, so that the launch is queued behind it
 SPIN_MAX_MS = 5.0
+PROFILE_S = 30.0  # starting the profiler takes a second or two
 
 
 @dataclass
@@ -53,6 +62,8 @@ class Findings:
     prepare_ms: float = 0.0
     host_ms: float | None = None
     flags: dict[str, str] = field(default_factory=dict)
+    kernels: list[Kernel] | None = None
+    flags_imported: dict[str, str] = field(default_factory=dict)
     flags_after: dict[str, str] = field(default_factory=dict)
     peak_bytes: int | None = None
     prepared: bool = False
@@ -168,7 +179,14 @@ class Evaluation:
         path = self.desk.worker.scratch / "candidate.py"
         path.write_text(self.source, encoding="utf-8", errors="surrogatepass")
         name = f"candidate_{self.desk.worker.pid}"
-        return self._stage({"op": "load", "path": str(path), "module": name}, patience)
+        failed = self._stage({"op": "load", "path": str(path), "module": name}, patience)
+        if failed is not None:
+            return failed
+        reply = self.desk.ask(ReportReply, {"op": "report"}, patience)
+        if isinstance(reply, Failed):
+            return reply
+        self.findings.flags_imported = reply.flags
+        return None
 
     def _stage(
         self, request: dict[str, Any], patience: Patience, descriptors: tuple[int, ...] = ()
@@ -388,7 +406,15 @@ class Evaluation:
             return reply
         self.findings.flags_after = reply.flags
         self.findings.peak_bytes = reply.peak_bytes or None
+        if self.workload.device.type == "cuda":
+            self._profile()
         return None
+
+    def _profile(self) -> None:
+        """Which kernels run: a label, so whatever goes wrong here is no verdict."""
+        reply = self.desk.ask(ProfileReply, {"op": "profile"}, Patience(Phase.TIME, PROFILE_S))
+        if not isinstance(reply, Failed) and reply.fault is None:
+            self.findings.kernels = [Kernel(*row) for row in reply.kernels]
 
 
 def _server_died(error: ServerDied, phase: Phase) -> Failed:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from harness.floor.floor import Floor
 from harness.judge import dossier
 from harness.judge.clocks import Agreement, Overhead
-from harness.judge.evaluation import Evaluation
+from harness.judge.evaluation import Evaluation, Findings
 from harness.judge.lint import Lint
+from harness.judge.provenance import provenance
 from harness.judge.seeds import Seeds
 from harness.judge.workload import Workload
 from harness.record import environment
@@ -31,6 +33,7 @@ from harness.record.schema import (
     WeightsSection,
     new_id,
 )
+from harness.record.strict_json import plain
 from harness.sandbox import limits
 from harness.spec.experiment import Experiment
 from harness.spec.problem import BadProblem, Problem, Sidecar, Sized
@@ -50,6 +53,7 @@ class Outcome:
     floor: Floor | None = None
     lint: Lint | None = None
     interpreted: bool = False
+    claimed: str = "other"
 
 
 class Filing:
@@ -107,7 +111,7 @@ class Filing:
             verdict=outcome.verdict,
             precision=self._precision(outcome),
             weights=_weights(outcome),
-            provenance=None,
+            provenance=_provenance(outcome) or None,
             timing=timing,
             baseline=_own_baseline(id_, solution, timing) if is_baseline else _baseline(baseline),
             floor=_floor(outcome.floor, self._device),
@@ -143,21 +147,36 @@ class Filing:
 
     def _environment(self, outcome: Outcome) -> EnvironmentSection:
         findings = outcome.evaluation.findings if outcome.evaluation else None
-        flags: dict[str, str] = {}
-        if findings is not None:
-            flags = dict(findings.flags)
-            flags |= {
-                f"{name}_after": value
-                for name, value in findings.flags_after.items()
-                if findings.flags.get(name) != value
-            }
         return environment.environment(
             str(self._device),
             uuid=self._uuid,
-            flags=flags,
+            flags=_flags(findings) if findings else {},
             isolation=dict(limits.layers()),
             readings=findings.telemetry if findings else (),
         )
+
+
+def _flags(findings: Findings) -> dict[str, str]:
+    """Switches as the worker found them, and those that importing or calling has changed."""
+    found = dict(findings.flags)
+    for moment, later in (
+        ("import", findings.flags_imported),
+        ("calls", findings.flags_after),
+    ):
+        for name, value in later.items():
+            if found.get(f"{name} after import", found.get(name)) != value:
+                found[f"{name} after {moment}"] = value
+    return found
+
+
+def _provenance(outcome: Outcome) -> dict[str, Any]:
+    """What ran on the device; empty where no profiler was asked."""
+    evaluation = outcome.evaluation
+    if evaluation is None or evaluation.findings.kernels is None:
+        return {}
+    found = plain(provenance(evaluation.source, outcome.claimed, evaluation.findings.kernels))
+    assert isinstance(found, dict)
+    return found
 
 
 def _weights(outcome: Outcome) -> WeightsSection | None:

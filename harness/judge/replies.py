@@ -86,6 +86,13 @@ class ReportReply(_Reply):
     peak_bytes: Annotated[int, Field(ge=0)]
 
 
+class ProfileReply(_Reply):
+    """Kernels of one unscored call: name, microseconds on the device, launches."""
+
+    fault: Fault | None
+    kernels: list[tuple[Text, Amount, Annotated[int, Field(ge=0)]]] = []
+
+
 Kind = TypeVar("Kind", bound=_Reply)
 
 

@@ -213,6 +213,7 @@ class Session:
             workload,
             lint=self._lint,
             interpreted=interpreted,
+            claimed=solution.backend,
         )
         findings = evaluation.findings
         if findings.trials:
@@ -284,7 +285,7 @@ class Session:
         if outcome.interpreted:  # its time says nothing, and it is never ranked
             return Passed(evidence={})
         assert outcome.agreement is not None
-        found = suspicion.disagreeing_clocks(outcome.agreement)
+        found = suspicion.disagreeing_clocks(outcome.agreement) or suspicion.compiling(trials)
         if found is None and self.device.type == "cuda" and outcome.floor is not None:
             warm = self.experiment.cache == "warm"
             least = self._floors.impossible_ms(outcome.floor, warm=warm)

@@ -45,6 +45,20 @@ def disagreeing_clocks(agreed: Agreement) -> Failed | None:
     return verdicts.failed(Status.INCOMPLETE_EVIDENCE, Phase.TIME, agreed.reason, detail, evidence)
 
 
+def compiling(trials: Sequence[Trial]) -> Failed | None:
+    """Compiling belongs to prepare: a call that compiles is no call of the finished kernel."""
+    more = trials[-1].compiles - trials[0].compiles
+    if more <= 0:
+        return None
+    return verdicts.failed(
+        Status.INCOMPLETE_EVIDENCE,
+        Phase.TIME,
+        "compiled_while_timing",
+        f"{more} graph(s) were compiled between the first and the last timed call",
+        {"compiles": more},
+    )
+
+
 def below_floor(median_ms: float, least_ms: float | None, floor: Floor) -> Failed | None:
     """Faster than the memory can move the bytes: `least_ms` has cache and slack taken off."""
     if least_ms is None or median_ms >= least_ms:

@@ -34,6 +34,8 @@ PRELOADED = (
     "construct",
     "worker.candidate",
     "worker.clock",
+    "worker.flags",
+    "worker.profile",
     "worker.seal",
     "worker.main",
 )

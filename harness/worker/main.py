@@ -11,7 +11,6 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from harness import mapping, wire
 from harness.construct import construct, seed_torch, state_of
 from harness.mapping import Layout
-from harness.worker import candidate, seal
+from harness.worker import candidate, flags, profile, seal
 from harness.worker.clock import DeviceStopwatch, HostStopwatch, Stopwatch
 
 Request = dict[str, Any]
@@ -71,7 +70,7 @@ class Worker:
             self.stopwatch = DeviceStopwatch()
         else:
             torch.set_num_threads(request["threads"])
-        return {"flags": flags()}
+        return {"flags": flags.read_all()}
 
     def load(self, request: Request, fds: tuple[int, ...]) -> Reply:
         """Import the candidate's file."""
@@ -183,7 +182,18 @@ class Worker:
         peak = 0
         if self.device_type == "cuda":
             peak = torch.cuda.max_memory_reserved()
-        return {"flags": flags(), "peak_bytes": peak}
+        return {"flags": flags.read_all(), "peak_bytes": peak}
+
+    def profile(self, request: Request, fds: tuple[int, ...]) -> Reply:
+        """Name the kernels of one more call; nothing of it is timed or checked."""
+        arguments, model = self.sets[0], self.model
+
+        def once() -> Any:
+            with torch.no_grad():
+                return profile.kernels(lambda: model(*arguments))
+
+        kernels, fault = candidate.attempt(once)
+        return {"fault": fault, "kernels": kernels or []}
 
     def _mapped(
         self, tensors: list[Request], fds: tuple[int, ...], *, writable: bool
@@ -207,32 +217,10 @@ def compiles() -> int:
     return int(module.counters["stats"]["unique_graphs"]) if module else 0
 
 
-_FLAGS: dict[str, Callable[[], object]] = {
-    "matmul_precision": torch.get_float32_matmul_precision,
-    "cuda_matmul_fp32_precision": lambda: torch.backends.cuda.matmul.fp32_precision,
-    "cudnn_conv_fp32_precision": lambda: torch.backends.cudnn.conv.fp32_precision,
-    "cudnn_enabled": lambda: torch.backends.cudnn.enabled,
-    "cudnn_benchmark": lambda: torch.backends.cudnn.benchmark,
-    "deterministic": torch.are_deterministic_algorithms_enabled,
-    "default_dtype": lambda: str(torch.get_default_dtype()),
-    "grad_enabled": torch.is_grad_enabled,
-    "threads": torch.get_num_threads,
-}
-
-
-def flags() -> dict[str, str]:
-    """The global switches, each read by itself: one that cannot be read is a note."""
-    found = {}
-    for name, read in _FLAGS.items():
-        value, fault = candidate.attempt(read)
-        found[name] = "unreadable" if fault else str(value)[:60]
-    return found
-
-
 def run(sock: socket.socket) -> None:
     """Answer requests until the judge says close or is gone."""
     worker = Worker(sock)
-    names = "open load build state weights prepare inputs output call report"
+    names = "open load build state weights prepare inputs output call report profile"
     operations = {name: getattr(worker, name) for name in names.split()}
     while True:
         try:
