@@ -22,15 +22,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rich.console import Console  # noqa: E402
+from rich.console import Console
 
-from harness.publish import console, markdown  # noqa: E402
-from harness.record import ranking, store  # noqa: E402
-from harness.record.ranking import Ranking  # noqa: E402
-from harness.record.schema import Record  # noqa: E402
-from harness.record.statistics import summary_of  # noqa: E402
-from harness.sandbox import limits  # noqa: E402
-from harness.units import milliseconds  # noqa: E402
+from harness.publish import console, markdown
+from harness.record import ranking, store
+from harness.record.ranking import Ranking
+from harness.record.schema import Record
+from harness.record.statistics import summary_of
+from harness.sandbox import limits
+from harness.units import milliseconds
 
 DOCUMENTS = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/record.md")
 PUBLISHED = ROOT / "results" / "published"
@@ -192,7 +192,7 @@ def main() -> int:
             path.write_text(new, encoding="utf-8")
     for name in stale:
         said = "is out of date; `make docs` fills it" if check else "filled"
-        print(f"{name}: {said}")  # noqa: T201 - a script's own report
+        print(f"{name}: {said}")
     return int(check and bool(stale))
 
 

@@ -11,6 +11,7 @@ device     cuda for what needs a GPU
 trials     timed calls, where the default is too few for the rule that catches it
 open       why this cheat is not caught yet: its outcome is then not counted as a failure
 harmless   of an exploit that passes: what it gains nothing by
+answer_s   seconds that the fork server has for an answer, where a file stops it
 kinds, surface, caught_by, naive    see docs/cheats.md and tests/test_corpora.py
 """
 
@@ -24,6 +25,8 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from harness.sandbox import launch
 
 TESTS = Path(__file__).resolve().parent
 CHECKS = 9  # every family, so that no outcome hangs on the draw of some
@@ -73,6 +76,11 @@ class Case:
             found["deadlines_s"] = {**DEADLINES, "prepare": 3}
         return found
 
+    @property
+    def answer_s(self):
+        """How long the judge waits for its fork server, which some files stop."""
+        return float(self.header.get("answer_s", launch.ANSWER_S))
+
 
 def read(path):
     """The header of one file; every line of it is `key: value`."""
@@ -105,7 +113,7 @@ def judged(chosen, device):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # two busy threads on two busy cores wait for each other
     try:
-        opened, options = contextlib.ExitStack(), None
+        options = None
         with contextlib.ExitStack() as stack:
             for case in chosen:
                 if options != case.options:
@@ -113,8 +121,12 @@ def judged(chosen, device):
                     options = case.options
                     keys = {"deadlines_s": DEADLINES, "checks": CHECKS, **options}
                     judge = stack.enter_context(api.open(device=device, **keys))
-                yield case, judge.evaluate(case.problem, case.path)
-        opened.close()
+                usual, launch.ANSWER_S = launch.ANSWER_S, case.answer_s
+                try:
+                    record = judge.evaluate(case.problem, case.path)
+                finally:
+                    launch.ANSWER_S = usual
+                yield case, record
     finally:
         torch.set_num_threads(threads)
 

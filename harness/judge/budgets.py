@@ -70,8 +70,11 @@ def measure(
     family: str,
     *,
     deciding: str = DECIDING,
+    draws: int | None = None,
 ) -> FamilyBudgets:
     """Native errors of every class over `draw(0)`, `draw(1)`, …, and the budgets that follow.
+
+    `draws` is how many, by default one, or for a small output as many as its error needs.
 
     On the deciding family the native error is that of rounding; on the others the larger one of
     rounding and truncating.
@@ -79,17 +82,27 @@ def measure(
     ways = ["fp32", *(f"r:{one}" for one in CLASSES[1:])]
     if family != deciding:
         ways += [f"t:{one}" for one in CLASSES[1:]]
-    draws: list[dict[str, list[Errors]]] = []
-    for number in range(precision.SMALL_DRAWS if is_small(outputs) else 1):
+    gathered: list[dict[str, list[Errors]]] = []
+    if draws is None:
+        draws = precision.SMALL_DRAWS if is_small(outputs) else 1
+    for number in range(draws):
         found = _one_draw(oracle, outputs, draw(number), ways)
         if found is None:
             return FamilyBudgets((), finite=False)
-        draws.append(found)
+        gathered.append(found)
     each = []
     for index, output in enumerate(outputs):
-        errors = {way: [one[way][index] for one in draws] for way in ways}
+        errors = {way: [one[way][index] for one in gathered] for way in ways}
         each.append(_of_one_output(errors, output))
     return FamilyBudgets(tuple(each), finite=True)
+
+
+def either(one: FamilyBudgets, other: FamilyBudgets) -> FamilyBudgets:
+    """The looser of two, number by number; not finite if one of them is not."""
+    if not (one.finite and other.finite):
+        return FamilyBudgets((), finite=False)
+    each = tuple(precision.loosest(pair) for pair in zip(one.each, other.each, strict=True))
+    return FamilyBudgets(each, finite=True)
 
 
 def _of_one_output(errors: dict[str, list[Errors]], output: Output) -> dict[str, Budget]:

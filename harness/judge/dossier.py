@@ -121,10 +121,9 @@ def precision_section(
     worst = {name: _finite(value) for name, value in findings.worst.items()}
     budgets = {
         family: {
-            class_: [_finite(one) for one in workload.budgets(family).budgets[class_].metrics]
-            for class_ in precision.CLASSES
+            class_: [_finite(one) for one in found[class_].metrics] for class_ in precision.CLASSES
         }
-        for family in findings.families
+        for family, found in findings.budgets.items()
     }
     split = workload.oracle.split.axis
     where = oracle_name(workload.oracle.kind, split)
@@ -138,7 +137,7 @@ def precision_section(
             "worst_block": worst.get("worst_block"),
             "budgets": _plain(budgets),
             "checks": findings.checks,
-            "families": tuple(findings.families),
+            "families": tuple(findings.budgets),
         }
     )
 

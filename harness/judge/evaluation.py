@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 from harness.faults import HarnessFault
-from harness.judge import schedule, verdicts, weights
+from harness.judge import precision, schedule, verdicts, weights
 from harness.judge.arena import Arena
 from harness.judge.events import Listener, PhaseStarted, TrialDone
 from harness.judge.families import DECLARED
-from harness.judge.precision import METRICS, Ledger, usage
+from harness.judge.precision import METRICS, Budget, Ledger, usage
 from harness.judge.provenance import Kernel
 from harness.judge.reference import ReferenceFault, take_apart
 from harness.judge.replies import (
@@ -49,7 +49,7 @@ class Findings:
 
     trials: list[Trial] = field(default_factory=list)
     blocks: list[tuple[int, str]] = field(default_factory=list)
-    families: list[str] = field(default_factory=list)
+    budgets: dict[str, dict[str, Budget]] = field(default_factory=dict)
     telemetry: list[Telemetry] = field(default_factory=list)
     worst: dict[str, float] = field(default_factory=dict)
     ledger: Ledger | None = None
@@ -319,23 +319,26 @@ class Evaluation:
             return trial
         ledger = self.findings.ledger
         assert ledger is not None
-        ledger.add_outputs(trial.outputs, self.workload.budgets(call.family).each)
-        if call.family not in self.findings.families:
-            self.findings.families.append(call.family)
+        allowed = self.workload.budgets_of_call(call.family, trial.seed).each
+        ledger.add_outputs(trial.outputs, allowed)
+        known = self.findings.budgets.get(call.family)
+        loosest = precision.loosest(allowed)
+        self.findings.budgets[call.family] = (
+            loosest if known is None else precision.loosest([known, loosest])
+        )
         for name in METRICS:
             found = getattr(trial.errors, name)
             self.findings.worst[name] = max(self.findings.worst.get(name, 0.0), found)
         if ledger.hopeless(self.asked.class_):
-            return self._incorrect(trial, patience.phase)
+            return self._incorrect(trial, allowed, patience.phase)
         return trial
 
-    def _incorrect(self, trial: Trial, phase: Phase) -> Failed:
+    def _incorrect(
+        self, trial: Trial, allowed_each: tuple[dict[str, Budget], ...], phase: Phase
+    ) -> Failed:
         asked, unmatched = self.asked.class_, self.findings.unmatched
         pairs = [
-            (errors, own[asked])
-            for errors, own in zip(
-                trial.outputs, self.workload.budgets(trial.family).each, strict=True
-            )
+            (errors, own[asked]) for errors, own in zip(trial.outputs, allowed_each, strict=True)
         ]
         errors, allowed = max(pairs, key=lambda pair: usage(*pair))
         return verdicts.incorrect(

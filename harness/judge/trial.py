@@ -64,6 +64,7 @@ class Trial:
     """One call, answered and judged."""
 
     family: str
+    seed: int
     device_ms: float
     host_ms: float
     tail_ms: float
@@ -157,6 +158,7 @@ class Desk:
             return _late(patience)
         return Trial(
             family=call.family,
+            seed=seed,
             device_ms=reply.device_ms,
             host_ms=reply.host_ms,
             tail_ms=reply.tail_ms,

@@ -124,6 +124,20 @@ class Workload:
             )
         return self._budgets[family]
 
+    def budgets_of_call(self, family: str, seed: int) -> FamilyBudgets:
+        """What each class allows on the inputs of one call.
+
+        On stress values errors differ by orders of magnitude from draw to draw (a softmax of
+        spikes), so there the native error is measured on the very values of the call as well.
+        """
+        general = self.budgets(family)
+        if family in (families.DECLARED, families.DECIDING):
+            return general
+        own = budgets.measure(
+            self.oracle, self.outputs, lambda number: self.inputs(seed, family), family, draws=1
+        )
+        return budgets.either(general, own) if own.finite else general
+
     def with_other_weights(self) -> Oracle:
         """The same oracle with weights of another seed."""
         seed = derive(self.weights_seed, "other_weights")

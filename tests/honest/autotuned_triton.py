@@ -3,6 +3,7 @@
 problem: relu
 uses: Triton and its autotuner
 class: fp32
+device: cuda
 """
 
 import torch

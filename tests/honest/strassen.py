@@ -2,7 +2,7 @@
 
 problem: matmul
 uses: algebraic rewriting
-class: fp32
+class: tf32
 """
 
 import torch

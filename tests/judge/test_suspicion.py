@@ -29,7 +29,7 @@ def run(declared_ms, special_ms, *, noise=0.01, late=0.0, seed=0):
 
 
 def _trial(ms):
-    return Trial(DECLARED, ms, 0.0, 0.0, ms, 0.0, ms, 0, None, ())
+    return Trial(DECLARED, 0, ms, 0.0, 0.0, ms, 0.0, ms, 0, None, ())
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
