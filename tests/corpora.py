@@ -129,6 +129,8 @@ def judged(chosen, device):
                 yield case, record
     finally:
         torch.set_num_threads(threads)
+        for left in Path("/dev/shm").glob("exploit-answer*"):
+            left.unlink(missing_ok=True)
 
 
 def row(case, record):

@@ -14,7 +14,7 @@ from typing import Any
 from harness.judge import evaluation as stages
 from harness.judge import families, precision, schedule
 from harness.judge.clocks import Agreement, Overhead
-from harness.judge.evaluation import Findings
+from harness.judge.findings import Findings
 from harness.judge.workload import Workload
 from harness.record.schema import (
     Block,
@@ -116,7 +116,6 @@ def precision_section(
     workload: Workload, findings: Findings, asked: str, *, passed: bool
 ) -> PrecisionSection:
     """What accuracy was reached; the class is null where the verdict is not passed."""
-    assert findings.ledger is not None
     reached = findings.ledger.reached(asked) if passed else None
     worst = {name: _finite(value) for name, value in findings.worst.items()}
     budgets = {

@@ -7,26 +7,20 @@ gives a `Failed` or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-import torch
-
-from harness.faults import HarnessFault
-from harness.judge import precision, schedule, verdicts, weights
+from harness.judge import precision, schedule, verdicts
 from harness.judge.arena import Arena
+from harness.judge.construction import Construction
 from harness.judge.events import Listener, PhaseStarted, TrialDone
 from harness.judge.families import DECLARED
+from harness.judge.findings import Findings
 from harness.judge.precision import METRICS, Budget, Ledger, usage
 from harness.judge.provenance import Kernel
-from harness.judge.reference import ReferenceFault, take_apart
 from harness.judge.replies import (
-    BuildReply,
-    OpenReply,
     PrepareReply,
     ProfileReply,
     ReportReply,
-    StageReply,
 )
 from harness.judge.seeds import Seeds, derive
 from harness.judge.trial import Call, Desk, Patience, Trial
@@ -37,41 +31,9 @@ from harness.sandbox.launch import Server, ServerDied, Worker
 from harness.spec.experiment import Experiment
 
 WARMUP = 3  # untimed calls before the checks: the first compiles, the others show the host's time
-BATCH = 32  # tensors of weights in one message, which carries at most 64 descriptors
 SPIN_FACTOR = 2.0  # of the host's time to enqueue a call, so that the launch is queued behind it
 SPIN_MAX_MS = 5.0
 PROFILE_S = 30.0  # starting the profiler takes a second or two
-
-
-@dataclass
-class Findings:
-    """What an evaluation has gathered so far, whatever its verdict will be."""
-
-    trials: list[Trial] = field(default_factory=list)
-    blocks: list[tuple[int, str]] = field(default_factory=list)
-    budgets: dict[str, dict[str, Budget]] = field(default_factory=dict)
-    telemetry: list[Telemetry] = field(default_factory=list)
-    worst: dict[str, float] = field(default_factory=dict)
-    ledger: Ledger | None = None
-    policy: str = "none"
-    checks: int = 0
-    warmup: int = 0
-    discarded: int = 0
-    spin_ms: float = 0.0
-    build_ms: float = 0.0
-    prepare_ms: float = 0.0
-    host_ms: float | None = None
-    flags: dict[str, str] = field(default_factory=dict)
-    kernels: list[Kernel] | None = None
-    flags_imported: dict[str, str] = field(default_factory=dict)
-    flags_after: dict[str, str] = field(default_factory=dict)
-    peak_bytes: int | None = None
-    prepared: bool = False
-    unmatched: str | None = None
-
-    def reached(self, asked: str) -> str | None:
-        """The tightest class that every call so far was within."""
-        return self.ledger.reached(asked) if self.ledger is not None else None
 
 
 @dataclass(frozen=True)
@@ -92,8 +54,7 @@ class Evaluation:
     ) -> None:
         self.workload, self.name, self.source = workload, name, source
         self.asked, self.seeds = asked, seeds
-        self.findings = Findings()
-        self.findings.ledger = Ledger(small=workload.small)
+        self.findings = Findings(Ledger(small=workload.small))
         self._phase = Phase.LOAD
         self.desk: Desk
 
@@ -135,9 +96,10 @@ class Evaluation:
         return None
 
     def _phases(self, arena: Arena, *, seeded_only: bool) -> Failed | None:
+        construction = Construction(self.desk, self.findings, self.source)
         stages: tuple[tuple[Phase, Callable[[Patience], Failed | None]], ...] = (
-            (Phase.LOAD, self._load),
-            (Phase.BUILD, lambda patience: self._build(patience, seeded_only=seeded_only)),
+            (Phase.LOAD, construction.load),
+            (Phase.BUILD, lambda patience: construction.build(patience, seeded_only=seeded_only)),
             (Phase.PREPARE, lambda patience: self._prepare(arena, patience)),
             (Phase.CHECK, self._check),
             (Phase.TIME, lambda patience: self._time(arena, patience)),
@@ -154,7 +116,6 @@ class Evaluation:
     def _over_all_calls(self) -> Failed | None:
         """No call alone was hopeless; together they must still be within the class."""
         asked, ledger = self.asked.class_, self.findings.ledger
-        assert ledger is not None
         if ledger.reached(asked) is not None:
             return None
         detail = (
@@ -165,115 +126,6 @@ class Evaluation:
         return verdicts.failed(
             Status.INCORRECT_NUMERICAL, Phase.TIME, "outside_budget", detail, evidence
         )
-
-    def _load(self, patience: Patience) -> Failed | None:
-        """Open the device (ours to fail), then import the candidate's file."""
-        device = str(self.workload.device)
-        threads = torch.get_num_threads()
-        request = {"op": "open", "device": device, "threads": threads}
-        opened = self.desk.ask(OpenReply, request, Patience(Phase.LOAD, patience.total_s))
-        if isinstance(opened, Failed):
-            raise HarnessFault(f"a worker could not open {device}: {opened.detail} "
-                               f"{opened.evidence.get('log', '')}")  # fmt: skip
-        self.findings.flags = opened.flags
-        path = self.desk.worker.scratch / "candidate.py"
-        path.write_text(self.source, encoding="utf-8", errors="surrogatepass")
-        name = f"candidate_{self.desk.worker.pid}"
-        failed = self._stage({"op": "load", "path": str(path), "module": name}, patience)
-        if failed is not None:
-            return failed
-        reply = self.desk.ask(ReportReply, {"op": "report"}, patience)
-        if isinstance(reply, Failed):
-            return reply
-        self.findings.flags_imported = reply.flags
-        return None
-
-    def _stage(
-        self, request: dict[str, Any], patience: Patience, descriptors: tuple[int, ...] = ()
-    ) -> Failed | None:
-        reply = self.desk.ask(StageReply, request, patience, descriptors)
-        if isinstance(reply, Failed):
-            return reply
-        if reply.fault is not None:
-            log = self.desk.worker.log_tail()
-            return verdicts.from_fault(reply.fault, patience.phase, log)
-        return None
-
-    def _build(self, patience: Patience, *, seeded_only: bool) -> Failed | None:
-        """Construct under the seed; then the reference's weights, unless the seed has to do."""
-        request = {"op": "build", **self._constructor(), "dtype": self._cast()}
-        request["seed"] = f"{derive(self.workload.weights_seed, 'weights'):x}"
-        reply = self.desk.ask(BuildReply, request, patience)
-        if isinstance(reply, Failed):
-            return reply
-        self.findings.build_ms = reply.took_ms
-        if reply.fault is not None:
-            log = self.desk.worker.log_tail()
-            return verdicts.from_fault(reply.fault, patience.phase, log)
-        wanted = weights.named_state(self.workload.model)
-        if not wanted:
-            return None
-        if seeded_only:
-            self.findings.policy = "seeded"
-            return None
-        listed = self._listed(reply, patience)
-        if isinstance(listed, Failed):
-            return listed
-        found = [(name, tuple(shape), own) for name, shape, own in listed]
-        matched = weights.match(wanted, found)
-        if isinstance(matched, weights.Unmatched):
-            self.findings.policy, self.findings.unmatched = "seeded", matched.detail
-            return None
-        self.findings.policy = matched.policy
-        return self._load_weights(matched, patience)
-
-    def _listed(
-        self, first: BuildReply, patience: Patience
-    ) -> list[tuple[str, list[int], bool]] | Failed:
-        """The names of the solution's state, all pages of them."""
-        listed, more = list(first.state or []), first.more
-        while more:
-            request = {"op": "state", "start": len(listed)}
-            reply = self.desk.ask(BuildReply, request, patience)
-            if isinstance(reply, Failed):
-                return reply
-            if reply.fault is not None:
-                return verdicts.from_fault(reply.fault, patience.phase, self.desk.worker.log_tail())
-            listed += reply.state or []
-            more = reply.more and bool(reply.state)
-        return listed
-
-    def _constructor(self) -> dict[str, Any]:
-        reference = self.workload.reference
-        keywords = [[name, one] for name, one in reference.keywords.items()]
-        names = [name for name, _ in keywords]
-        taken = take_apart([*reference.arguments, *(one for _, one in keywords)])
-        if taken.tensors:
-            raise ReferenceFault("unsupported_argument", "a tensor among constructor arguments")
-        count = len(reference.arguments)
-        named = [list(pair) for pair in zip(names, taken.parts[count:], strict=True)]
-        return {"arguments": list(taken.parts[:count]), "keywords": {"dict": named}}
-
-    def _cast(self) -> str | None:
-        cast = self.workload.reference.dtype
-        return str(cast).removeprefix("torch.") if cast is not None else None
-
-    def _load_weights(self, matched: weights.Matched, patience: Patience) -> Failed | None:
-        """A few tensors a message: it carries only so many descriptors, and a process has few."""
-        for start in range(0, len(matched.names), BATCH):
-            batch = slice(start, start + BATCH)
-            shared = weights.share(self.workload.model, self.workload.device, batch)
-            try:
-                request: dict[str, Any] = {"op": "weights", "names": list(matched.names[batch])}
-                request["tensors"] = [one.spec() for one in shared]
-                descriptors = tuple(one.descriptor for one in shared)
-                failed = self._stage(request, patience, descriptors)
-            finally:
-                for one in shared:
-                    one.close()
-            if failed is not None:
-                return failed
-        return None
 
     def _prepare(self, arena: Arena, patience: Patience) -> Failed | None:
         """Map the buffers, run `prepare()`, warm up: compiling and tuning belong here."""
@@ -305,12 +157,12 @@ class Evaluation:
         for number in range(len(arena.sets)):
             request, descriptors = arena.input_request(number)
             request["arguments"] = list(self.workload.parts)
-            failed = self._stage(request, patience, descriptors)
+            failed = self.desk.stage(request, patience, descriptors)
             if failed is not None:
                 return failed
         request, descriptors = arena.output_request()
         request["structure"] = self.workload.structure
-        return self._stage(request, patience, descriptors)
+        return self.desk.stage(request, patience, descriptors)
 
     def _call(self, call: Call, patience: Patience) -> Trial | Failed:
         """One trial, and the verdict if it leaves the class that was asked for."""
@@ -318,7 +170,6 @@ class Evaluation:
         if isinstance(trial, Failed):
             return trial
         ledger = self.findings.ledger
-        assert ledger is not None
         allowed = self.workload.budgets_of_call(call.family, trial.seed).each
         ledger.add_outputs(trial.outputs, allowed)
         known = self.findings.budgets.get(call.family)

@@ -12,7 +12,8 @@ import torch
 from harness.floor.floor import Floor
 from harness.judge import dossier
 from harness.judge.clocks import Agreement, Overhead
-from harness.judge.evaluation import Evaluation, Findings
+from harness.judge.evaluation import Evaluation
+from harness.judge.findings import Findings
 from harness.judge.lint import Lint
 from harness.judge.provenance import provenance
 from harness.judge.seeds import Seeds

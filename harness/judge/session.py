@@ -18,9 +18,10 @@ from harness.faults import HarnessFault
 from harness.judge import clocks, dossier, null, oracle, readiness, suspicion, verdicts
 from harness.judge.arena import Arena
 from harness.judge.clocks import Overhead
-from harness.judge.evaluation import Asked, Evaluation, Findings
+from harness.judge.evaluation import Asked, Evaluation
 from harness.judge.events import Listener, Note
 from harness.judge.filing import Filing, Outcome
+from harness.judge.findings import Findings
 from harness.judge.floors import Floors
 from harness.judge.lint import Lint, lint
 from harness.judge.reference import ReferenceFault

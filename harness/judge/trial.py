@@ -25,7 +25,7 @@ from harness.judge.arena import Arena, Probe
 from harness.judge.clocks import Reading
 from harness.judge.compare import Accumulator, worst_of
 from harness.judge.precision import Errors
-from harness.judge.replies import CallReply
+from harness.judge.replies import CallReply, StageReply
 from harness.judge.seeds import Seeds, derive
 from harness.judge.workload import Workload
 from harness.record.schema import Failed, Phase, Status
@@ -116,6 +116,18 @@ class Desk:
     def _silent(self, silence: Silence, patience: Patience) -> Failed:
         log = self.worker.log_tail()
         return verdicts.from_silence(silence, patience.phase, log, deadline_s=patience.total_s)
+
+    def stage(
+        self, request: dict[str, Any], patience: Patience, descriptors: tuple[int, ...] = ()
+    ) -> Failed | None:
+        """One request that only says done, or the candidate's fault."""
+        reply = self.ask(StageReply, request, patience, descriptors)
+        if isinstance(reply, Failed):
+            return reply
+        if reply.fault is not None:
+            log = self.worker.log_tail()
+            return verdicts.from_fault(reply.fault, patience.phase, log)
+        return None
 
     def trial(self, call: Call, patience: Patience) -> Trial | Failed:
         """Fill, poison, flush, go, probe, private copy, truth."""

@@ -256,7 +256,7 @@ def test_an_answer_before_the_work_is_done_is_caught(bench):
 
 def test_a_fault_of_the_harness_is_retried_once_and_never_blamed(bench, monkeypatch):
     from harness.faults import HarnessFault
-    from harness.judge.evaluation import Evaluation
+    from harness.judge.construction import Construction
 
     tries = []
 
@@ -264,7 +264,7 @@ def test_a_fault_of_the_harness_is_retried_once_and_never_blamed(bench, monkeypa
         tries.append(1)
         raise HarnessFault("no worker could be opened")
 
-    monkeypatch.setattr(Evaluation, "_load", broken)
+    monkeypatch.setattr(Construction, "load", broken)
     bench.judge._baselines.clear()
     assert bench.outcome(HEAD + RIGHT) == ("harness_fault", "load", "harness_fault")
     assert len(tries) == 4  # two for the baseline, two for the solution
