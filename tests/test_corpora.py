@@ -5,6 +5,7 @@ cheat, twins of the defences switched off, and what one candidate might leave to
 """
 
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -12,13 +13,12 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import torch
 
 from harness import api
-from harness.judge import suspicion
+from harness.judge import budgets, schedule, suspicion
 from harness.judge.arena import Arena, Probe
 from harness.judge.compare import Accumulator
 from harness.judge.evaluation import Evaluation
@@ -191,6 +191,20 @@ def same_seeds(monkeypatch):
     monkeypatch.setattr(Seeds, "fresh", staticmethod(lambda: once))
 
 
+def no_timed_stress(monkeypatch):
+    monkeypatch.setattr(schedule, "timed_stress", lambda usable, secret: None)
+
+
+def integers_like_floats(monkeypatch):
+    """Integer outputs get the budgets of rounded operands."""
+    original = budgets._of_one_output
+
+    def loose(errors, output):
+        return original(errors, dataclasses.replace(output, dtype=torch.float32))
+
+    monkeypatch.setattr(budgets, "_of_one_output", loose)
+
+
 TWINS = {
     "fresh": (same_inputs, "cached_by_address"),
     "fresh, by identity": (same_inputs, "cached_by_identity"),
@@ -201,6 +215,8 @@ TWINS = {
     "block metric": (no_blocks, "drops_a_small_channel"),
     "stop between calls": (no_stop, "polls_the_inputs"),
     "stop between calls, children": (no_stop, "polls_from_a_child"),
+    "timed stress blocks": (no_timed_stress, "constant_statistics"),
+    "exact integers": (integers_like_floats, "constant_index"),
     "rms over all calls": (no_rms, "a_little_too_far_each_time"),
     "account of processor time": (no_account, "hides_in_the_queue"),
     "settings of the server": (no_look_at_the_server, "slows_its_rivals"),
