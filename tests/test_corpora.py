@@ -21,7 +21,6 @@ from harness import api
 from harness.judge import budgets, schedule, suspicion
 from harness.judge.arena import Arena, Probe
 from harness.judge.compare import Accumulator
-from harness.judge.evaluation import Evaluation
 from harness.judge.families import DECLARED
 from harness.judge.precision import CLASSES, Budget, Errors, Ledger
 from harness.judge.seeds import Seeds
@@ -166,13 +165,9 @@ def slow_poison(monkeypatch):
 
     def slow(self):
         original(self)
-        time.sleep(0.05)
+        time.sleep(0.1)
 
     monkeypatch.setattr(Arena, "poison", slow)
-
-
-def no_rms(monkeypatch):
-    monkeypatch.setattr(Evaluation, "_over_all_calls", lambda self: None)
 
 
 def no_account(monkeypatch):
@@ -217,7 +212,6 @@ TWINS = {
     "stop between calls, children": (no_stop, "polls_from_a_child"),
     "timed stress blocks": (no_timed_stress, "constant_statistics"),
     "exact integers": (integers_like_floats, "constant_index"),
-    "rms over all calls": (no_rms, "a_little_too_far_each_time"),
     "account of processor time": (no_account, "hides_in_the_queue"),
     "settings of the server": (no_look_at_the_server, "slows_its_rivals"),
     "fresh seeds": (same_seeds, "replays_a_second_attempt"),

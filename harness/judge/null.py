@@ -22,7 +22,7 @@ from harness.judge.workload import Workload
 from harness.record.schema import Failed, Phase
 from harness.sandbox.launch import Server, Worker
 
-TRIALS = 20  # the median of so many; the noise is their p95
+TRIALS = 20  # the median of so many; the noise is their upper quartile
 DEADLINE_S = 120.0
 
 SOURCE = """

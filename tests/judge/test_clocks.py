@@ -65,6 +65,11 @@ def test_a_fifth_of_the_trials_forged_is_caught_too():
     assert found.reason == "clocks_disagree"
 
 
+def test_one_late_null_trial_does_not_open_the_window():
+    quiet = [Reading(1.0, 1.3 + 0.01 * (i % 3), 0.0) for i in range(19)]
+    assert overhead([*quiet, Reading(1.0, 99.0, 0.0)]).noise_ms < 0.05
+
+
 def test_device_time_above_the_wall_is_impossible():
     readings = [Reading(9.0, 5.0, 0.0)] * 20
     found = agreement(readings, OVER, spin_ms=0.0, kind="cuda")
