@@ -50,7 +50,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Overhead:
-    """Of null trials on this workload, in ms: the median, and how far the upper quartile lies above.
+    """Of null trials on a workload, in ms: the median, and how far the upper quartile lies above.
 
     Not the p95: of 20 null trials that is one, and one late trial would open the window by ms. The
     trials are asked for their lower quartile, which late ones do not move.

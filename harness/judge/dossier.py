@@ -40,7 +40,7 @@ def protocol(cache: str) -> ProtocolSection:
         "cache": cache,
         "margin": precision.MARGIN,
         "ulps": precision.ULPS,
-        "small": [precision.SMALL, precision.SMALL_DRAWS, precision.SINGLE],
+        "small": [precision.SMALL, precision.SMALL_DRAWS, precision.SINGLE, precision.POOLED],
         "families": sorted(families.FAMILIES),
         "block": schedule.BLOCK,
         "deciding_share": schedule.DECIDING_SHARE,

@@ -171,7 +171,7 @@ class Evaluation:
             return trial
         ledger = self.findings.ledger
         allowed = self.workload.budgets_of_call(call.family, trial.seed).each
-        ledger.add_outputs(trial.outputs, allowed)
+        ledger.add_outputs(trial.outputs, allowed, call.family)
         known = self.findings.budgets.get(call.family)
         loosest = precision.loosest(allowed)
         self.findings.budgets[call.family] = (

@@ -22,6 +22,7 @@ MARGIN = {"fp32": 12.0, "tf32": 4.0, "fp16": 4.0, "bf16": 4.0}
 ULPS = 4.0  # the output's own rounding, and one more operation after it
 SMALL = 4096  # below this many output elements one call's error is a lucky draw
 SMALL_DRAWS = 64  # so native error is the rms over this many
+POOLED = 24  # calls of one family whose rms counts by itself: of fewer it is a lucky draw still
 SINGLE = 4.0  # and the worst single call of a small output stays within this many times the budget
 
 _KEPT_BITS = {"tf32": 10, "fp16": 10, "bf16": 7}  # explicit mantissa bits
@@ -160,13 +161,20 @@ class Ledger:
         self._small = small
         self._used: dict[str, list[float]] = {class_: [] for class_ in CLASSES}
         self._judged: set[str] = set()
+        self._families: list[str] = []  # of the calls, in their order
 
     def add(self, errors: Errors, budgets: dict[str, Budget]) -> None:
         """One more call with one output, on a family with these budgets."""
         self.add_outputs([errors], [budgets])
 
-    def add_outputs(self, errors: Sequence[Errors], budgets: Sequence[dict[str, Budget]]) -> None:
+    def add_outputs(
+        self,
+        errors: Sequence[Errors],
+        budgets: Sequence[dict[str, Budget]],
+        family: str = "",
+    ) -> None:
         """One more call; each output has budgets of its own, and the worst of them counts."""
+        self._families.append(family)
         pairs = list(zip(errors, budgets, strict=True))
         for class_ in CLASSES:
             self._used[class_].append(max(usage(one, own[class_]) for one, own in pairs))
@@ -174,9 +182,16 @@ class Ledger:
                 self._judged.add(class_)
 
     def rms(self, class_: str) -> float:
-        """Of the calls' shares of their budgets."""
+        """Of the calls' shares of their budgets, over all, or over the worst family of many calls.
+
+        A family with a wide budget must not thin out the error on one with a narrow budget.
+        """
         used = self._used[class_]
-        return math.sqrt(sum(one * one for one in used) / len(used)) if used else 0.0
+        groups = [used]
+        for family in set(self._families):
+            own = [one for one, of in zip(used, self._families, strict=True) if of == family]
+            groups += [own] if len(own) >= POOLED else []
+        return max((_rms(one) for one in groups if one), default=0.0)
 
     def within(self, class_: str) -> bool:
         """Whether every call was within the class, and at least one family could tell."""
@@ -198,3 +213,7 @@ class Ledger:
             if self.within(class_):
                 return class_
         return None
+
+
+def _rms(values: Sequence[float]) -> float:
+    return math.sqrt(sum(one * one for one in values) / len(values))

@@ -33,8 +33,14 @@ _BY_REASON: dict[tuple[Status, str], str] = {
     (Status.SUSPECTED_REWARD_HACK, "output_changed_after_answer"): (
         "finish all work on the device before forward returns its result"
     ),
-    (Status.INCOMPLETE_EVIDENCE, "work_after_the_end_event"): (
-        "launch all work on the current stream, so that the events enclose it"
+    (Status.INCOMPLETE_EVIDENCE, "compiled_while_timing"): (
+        "compile in prepare() or in the first calls, and for these shapes only"
+    ),
+    (Status.POLICY_VIOLATION, "cannot_be_stopped"): (
+        "start no process that starts others without end"
+    ),
+    (Status.POLICY_VIOLATION, "fork_server_touched"): (
+        "leave the priority, processors and limits of other processes alone"
     ),
     (Status.INCOMPLETE_EVIDENCE, "device_time_over_wall"): (
         "leave torch's events and the clock alone; if you did, run again and report it"
