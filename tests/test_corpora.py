@@ -30,7 +30,7 @@ from harness.sandbox.launch import Server, Worker
 from tests import corpora
 
 ROOT = corpora.TESTS.parent
-EVERYTHING = corpora.cases(on_gpu=True)
+EVERYTHING = corpora.cases()
 HERE = [one for one in EVERYTHING if not one.on_gpu]
 EXPLOITS = [one for one in EVERYTHING if not one.honest]
 KINDS = [f"C{number:02}" for number in range(1, 83)]
