@@ -137,13 +137,7 @@ class Desk:
         forward_seed = derive(self.seeds.forward, "call", number)
         if not self.worker.pause():  # nothing of it may see the inputs before it is told to go
             return _unstoppable(patience)
-        self.arena.fill(call.set, self.workload.inputs(seed, call.family))
-        steps.append("fill")
-        self.arena.poison()
-        steps.append("poison")
-        probe = self.arena.probe()
-        self.arena.flush()
-        steps.append("flush")
+        probe = self._laid_out(call, seed, steps)
         request = {
             "op": "call",
             "set": call.set,
@@ -181,6 +175,17 @@ class Desk:
             outputs=outputs,
             steps=tuple(steps),
         )
+
+    def _laid_out(self, call: Call, seed: int, steps: list[str]) -> Probe:
+        """New inputs in place, poison in the output, secret places chosen, the L2 flushed."""
+        self.arena.fill(call.set, self.workload.inputs(seed, call.family))
+        steps.append("fill")
+        self.arena.poison()
+        steps.append("poison")
+        probe = self.arena.probe()
+        self.arena.flush()
+        steps.append("flush")
+        return probe
 
     def _waited_ms(self) -> tuple[float, float]:
         """Both sides' waiting for a processor so far, and what the worker's other threads used."""

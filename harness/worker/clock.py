@@ -4,8 +4,9 @@ Everything that it uses is taken from torch before the candidate is imported, so
 attributes of `torch` afterwards changes nothing. Code that rewrites torch's own memory can still
 forge these numbers: that is why the judge holds a wall clock of its own and believes neither alone.
 
-Known biases: the event pair itself adds 2 to 5 µs; a call whose launch takes longer than the spin
-is host-bound and its launch time is counted (`host_ms` beside it shows this).
+Known biases: the event pair itself takes time (not measured here, not subtracted); a call whose
+launch takes longer than the spin is host-bound and its launch time is counted (`host_ms` beside it
+shows this).
 """
 
 from __future__ import annotations
